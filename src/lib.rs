@@ -1,0 +1,1 @@
+//! Hanse as a library.

@@ -1,0 +1,2 @@
+//! The `hanse` binary.
+fn main() {}

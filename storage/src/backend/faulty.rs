@@ -1,0 +1,98 @@
+//! Another backend, with failures between any two of its steps, decided by a seed.
+
+use super::{Backend, Batch, Visit};
+use crate::error::BackendError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Where failures come from: the test holds one end, the backend the other.
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    seed: AtomicU64,
+    step: AtomicU64,
+    /// One step in so many fails; 0: none.
+    one_in: AtomicU64,
+    stopped: AtomicBool,
+}
+
+impl Faults {
+    /// From now on one step in `one_in` fails (0: none), which ones is decided by `seed`.
+    pub fn set(&self, seed: u64, one_in: u64) {
+        self.inner.seed.store(seed, Ordering::Relaxed);
+        self.inner.one_in.store(one_in, Ordering::Relaxed);
+    }
+
+    /// From now on every step fails, as on a disk that is full, until `resume`.
+    pub fn stop(&self) {
+        self.inner.stopped.store(true, Ordering::SeqCst);
+    }
+
+    pub fn resume(&self) {
+        self.inner.stopped.store(false, Ordering::SeqCst);
+    }
+
+    fn step(&self) -> Result<(), BackendError> {
+        let step = self.inner.step.fetch_add(1, Ordering::Relaxed);
+        let one_in = self.inner.one_in.load(Ordering::Relaxed);
+        let dice = scramble(self.inner.seed.load(Ordering::Relaxed) ^ step);
+        let unlucky = one_in > 0 && dice.is_multiple_of(one_in);
+        if unlucky || self.inner.stopped.load(Ordering::SeqCst) {
+            return Err(BackendError::Injected { step });
+        }
+        Ok(())
+    }
+}
+
+/// A fixed permutation of the numbers (the finaliser of splitmix64): neighbouring steps get unrelated dice.
+fn scramble(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+/// Fails before a step (nothing happened) or after it (it happened, and nobody was told). After a failure it keeps
+/// failing until it is reopened, as engines do.
+#[derive(Debug)]
+pub struct FaultyBackend<B> {
+    inner: B,
+    faults: Faults,
+    broken: bool,
+}
+
+impl<B: Backend> FaultyBackend<B> {
+    pub fn new(inner: B, faults: Faults) -> Self {
+        Self { inner, faults, broken: false }
+    }
+
+    fn between<T>(&mut self, step: impl FnOnce(&mut B) -> Result<T, BackendError>) -> Result<T, BackendError> {
+        if self.broken {
+            return Err(BackendError::Interrupted);
+        }
+        let result = self.faults.step().and_then(|()| {
+            let done = step(&mut self.inner)?;
+            self.faults.step().map(|()| done)
+        });
+        self.broken = result.is_err();
+        result
+    }
+}
+
+impl<B: Backend> Backend for FaultyBackend<B> {
+    fn scan(&mut self, from: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
+        self.between(|inner| inner.scan(from, visit))
+    }
+
+    fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
+        self.between(|inner| inner.persist(batch))
+    }
+
+    fn reopen(&mut self) -> Result<(), BackendError> {
+        self.broken = false;
+        self.between(|inner| inner.reopen())
+    }
+}

@@ -1,0 +1,33 @@
+//! Nothing on disk: for tests, and for stores that may be forgotten.
+
+use super::{Backend, Batch, Visit};
+use crate::error::BackendError;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Default)]
+pub struct MemoryBackend {
+    pairs: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+impl Backend for MemoryBackend {
+    fn scan(&mut self, from: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
+        for (key, value) in self.pairs.range(from.to_vec()..) {
+            if visit(key, value)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
+        self.pairs.extend(batch.puts.iter().cloned());
+        for key in &batch.removals {
+            self.pairs.remove(key);
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self) -> Result<(), BackendError> {
+        Ok(())
+    }
+}

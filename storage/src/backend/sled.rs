@@ -1,0 +1,179 @@
+//! sled, used with the care it needs.
+//!
+//! Its own `flush` asks Linux to start writing, not to finish, and what does not fit a segment goes to files that
+//! nobody syncs. So: large segments, values in chunks that always fit, and a real sync of its file before anything
+//! is acknowledged.
+
+use super::{Backend, Batch, Visit, guarded};
+use crate::error::BackendError;
+use ::sled::{Db, IVec};
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+const SEGMENT_BYTES: usize = 16 << 20;
+const CACHE_BYTES: u64 = 16 << 20;
+/// Far below a segment, so that no value ever leaves the synced file.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// A pair is stored under `P key`: either whole (`W value`) or as the number of its chunks (`C count`), which are
+/// stored under `Q key number`.
+const PAIR: u8 = b'P';
+const CHUNK: u8 = b'Q';
+const WHOLE: u8 = b'W';
+const CHUNKED: u8 = b'C';
+
+pub struct SledBackend {
+    dir: PathBuf,
+    /// `None` after a reopening failed.
+    open: Option<Open>,
+}
+
+struct Open {
+    db: Db,
+    file: File,
+}
+
+impl SledBackend {
+    pub fn open(dir: impl Into<PathBuf>) -> Result<Self, BackendError> {
+        let dir = dir.into();
+        let open = Some(open(&dir)?);
+        Ok(Self { dir, open })
+    }
+
+    fn opened(&self) -> Result<&Open, BackendError> {
+        self.open.as_ref().ok_or_else(|| BackendError::Io { path: self.dir.clone(), what: "it is not open".into() })
+    }
+}
+
+fn open(dir: &Path) -> Result<Open, BackendError> {
+    guarded(dir, || {
+        let db = ::sled::Config::new()
+            .path(dir)
+            .segment_size(SEGMENT_BYTES)
+            .cache_capacity(CACHE_BYTES)
+            .flush_every_ms(None)
+            .open()
+            .map_err(|error| explain(dir, error))?;
+        let path = dir.join("db");
+        let file = File::options().write(true).open(&path).map_err(|error| BackendError::io(&path, &error))?;
+        file.sync_all().map_err(|error| BackendError::io(&path, &error))?;
+        Ok(Open { db, file })
+    })
+}
+
+impl Open {
+    fn put(&self, writes: &mut ::sled::Batch, key: &[u8], value: &[u8]) -> Result<(), ::sled::Error> {
+        self.remove_chunks(writes, key)?;
+        if value.len() <= CHUNK_BYTES {
+            writes.insert(pair_key(key), [&[WHOLE], value].concat());
+            return Ok(());
+        }
+        let chunks = value.chunks(CHUNK_BYTES);
+        let count = chunks.len() as u32;
+        for (number, chunk) in (0..).zip(chunks) {
+            writes.insert(chunk_key(key, number), chunk);
+        }
+        writes.insert(pair_key(key), [&[CHUNKED], count.to_be_bytes().as_slice()].concat());
+        Ok(())
+    }
+
+    fn remove(&self, writes: &mut ::sled::Batch, key: &[u8]) -> Result<(), ::sled::Error> {
+        self.remove_chunks(writes, key)?;
+        writes.remove(pair_key(key));
+        Ok(())
+    }
+
+    fn remove_chunks(&self, writes: &mut ::sled::Batch, key: &[u8]) -> Result<(), ::sled::Error> {
+        if let Some(stored) = self.db.get(pair_key(key))?
+            && let Some(count) = chunk_count(&stored)
+        {
+            (0..count).for_each(|number| writes.remove(chunk_key(key, number)));
+        }
+        Ok(())
+    }
+
+    /// The value behind what is stored at a pair's key; `None` if part of it is missing.
+    fn value(&self, key: &[u8], stored: &IVec) -> Result<Option<Vec<u8>>, ::sled::Error> {
+        if let [WHOLE, value @ ..] = stored.as_ref() {
+            return Ok(Some(value.to_vec()));
+        }
+        let Some(count) = chunk_count(stored) else { return Ok(None) };
+        let mut value = Vec::new();
+        for number in 0..count {
+            let Some(chunk) = self.db.get(chunk_key(key, number))? else { return Ok(None) };
+            value.extend_from_slice(&chunk);
+        }
+        Ok(Some(value))
+    }
+}
+
+impl fmt::Debug for SledBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SledBackend").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+impl Backend for SledBackend {
+    fn scan(&mut self, from: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
+        let open = self.opened()?;
+        let failed = |error| explain(&self.dir, error);
+        guarded(&self.dir, || {
+            for pair in open.db.range(pair_key(from)..vec![PAIR + 1]) {
+                let (stored_key, stored) = pair.map_err(failed)?;
+                let key = &stored_key[1..];
+                let value = open.value(key, &stored).map_err(failed)?.ok_or_else(|| BackendError::Damaged {
+                    path: self.dir.join("db"),
+                    what: format!("part of the value of {} is missing", key.escape_ascii()),
+                })?;
+                if visit(key, &value)?.is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
+        let open = self.opened()?;
+        let failed = |error| explain(&self.dir, error);
+        guarded(&self.dir, || {
+            let mut writes = ::sled::Batch::default();
+            for (key, value) in &batch.puts {
+                open.put(&mut writes, key, value).map_err(failed)?;
+            }
+            for key in &batch.removals {
+                open.remove(&mut writes, key).map_err(failed)?;
+            }
+            open.db.apply_batch(writes).map_err(failed)?;
+            open.db.flush().map_err(failed)?;
+            open.file.sync_data().map_err(|error| BackendError::io(self.dir.join("db"), &error))
+        })
+    }
+
+    fn reopen(&mut self) -> Result<(), BackendError> {
+        self.open = None;
+        self.open = Some(open(&self.dir)?);
+        Ok(())
+    }
+}
+
+fn pair_key(key: &[u8]) -> Vec<u8> {
+    [&[PAIR], key].concat()
+}
+
+fn chunk_key(key: &[u8], number: u32) -> Vec<u8> {
+    [&[CHUNK], key, number.to_be_bytes().as_slice()].concat()
+}
+
+fn chunk_count(stored: &[u8]) -> Option<u32> {
+    let [CHUNKED, count @ ..] = stored else { return None };
+    Some(u32::from_be_bytes(count.try_into().ok()?))
+}
+
+fn explain(dir: &Path, error: ::sled::Error) -> BackendError {
+    match error {
+        ::sled::Error::Io(error) => BackendError::io(dir.join("db"), &error),
+        damaged => BackendError::Damaged { path: dir.join("db"), what: damaged.to_string() },
+    }
+}

@@ -1,0 +1,156 @@
+//! From a transaction to an acknowledged commit, on an embedded engine.
+//!
+//! Two threads in a row. The *validator* takes what is waiting, checks conditions against the state and whatever is
+//! still on its way to the disk, and gives out revisions. The *persister* makes a batch durable with one sync, shows
+//! it to readers, and answers its writers. While one batch is being synced, the next is being validated.
+//!
+//! A batch is checked on the assumption that the batch before it succeeds. When one fails, the *generation* moves on
+//! and every batch that was checked in an earlier generation is refused unwritten.
+
+mod persister;
+mod validator;
+
+use crate::backend::Backend;
+use crate::error::{BackendError, CommitError};
+use crate::record::Ledger;
+use crate::shared::Shared;
+use crate::timeline::{Change, HistoryBounds, Writes};
+use crate::txn::{Limits, Revision, Txn};
+use crate::witness::Witness;
+use crossbeam_channel::Sender;
+use parking_lot::Mutex;
+use persister::Persister;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::thread::JoinHandle;
+use tokio::sync::{Semaphore, oneshot};
+use validator::Validator;
+
+/// What a commit did.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// The commit's revision; if it changed nothing, the newest revision at that moment.
+    pub revision: Revision,
+    /// The changes as every reader sees them, in the order of the transaction's writes.
+    pub changes: Arc<[Arc<Change>]>,
+}
+
+pub(crate) type Answer = Result<Committed, CommitError>;
+
+/// Transactions that may wait at once, in KiB of keys and values: backpressure for writers, a bound for memory.
+const WAITING_KIB_MAX: usize = 64 * 1024;
+
+/// What the validator is asked to do.
+enum Ask {
+    Commit {
+        txn: Txn,
+        reply: oneshot::Sender<Answer>,
+        _waiting: tokio::sync::OwnedSemaphorePermit,
+    },
+    /// Forget history up to a revision, or up to what the bounds say.
+    Forget {
+        floor: Option<Revision>,
+        reply: oneshot::Sender<Result<Revision, CommitError>>,
+    },
+    Close,
+}
+
+/// What the persister is given: checked transactions, and answers that must wait for what came before them.
+#[derive(Default)]
+struct Batch {
+    generation: u64,
+    commits: Vec<Checked>,
+    /// Conflicts and empty commits. They tell of commits before them, so they must not be told before those are durable.
+    settled: Vec<(oneshot::Sender<Answer>, Answer)>,
+    forget: Vec<(Option<Revision>, oneshot::Sender<Result<Revision, CommitError>>)>,
+}
+
+struct Checked {
+    revision: Revision,
+    writes: Writes,
+    reply: oneshot::Sender<Answer>,
+}
+
+/// What the two threads tell each other beside batches.
+#[derive(Debug, Default)]
+struct Progress {
+    generation: AtomicU64,
+    /// Nothing is left to forget: the persister need not be woken by time.
+    quiet: AtomicBool,
+    /// Why the last batch failed; `None` while all is well. Leaf lock.
+    failure: Mutex<Option<Arc<BackendError>>>,
+}
+
+/// The writing half of an embedded store.
+pub(crate) struct Committer {
+    asks: Sender<Ask>,
+    waiting: Arc<Semaphore>,
+    limits: Limits,
+    progress: Arc<Progress>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Committer {
+    pub(crate) fn start(
+        backend: Box<dyn Backend>,
+        ledger: Ledger,
+        witness: Witness,
+        shared: Arc<Shared>,
+        limits: Limits,
+        bounds: HistoryBounds,
+    ) -> Self {
+        let (asks, asked) = crossbeam_channel::unbounded();
+        // A rendezvous: a batch keeps growing until the persister is free to take it.
+        let (batches, taken) = crossbeam_channel::bounded(0);
+        let progress = Arc::new(Progress::default());
+        let persister = Persister::new(backend, ledger, witness, shared.clone(), bounds, progress.clone());
+        let validator = Validator::new(shared, progress.clone());
+        let threads = vec![
+            spawn("store-persist", move || persister.run(&taken)),
+            spawn("store-validate", move || validator.run(&asked, &batches)),
+        ];
+        let waiting = Arc::new(Semaphore::new(WAITING_KIB_MAX));
+        Self { asks, waiting, limits, progress, threads: Mutex::new(threads) }
+    }
+
+    pub(crate) async fn commit(&self, txn: Txn) -> Answer {
+        txn.check(&self.limits)?;
+        let weight = (txn.weight() / 1024 + 1).min(WAITING_KIB_MAX) as u32;
+        let permit = self.waiting.clone().acquire_many_owned(weight).await.map_err(|_| CommitError::Closed)?;
+        let (reply, answer) = oneshot::channel();
+        // The channel is unbounded, the permits are not.
+        self.asks.send(Ask::Commit { txn, reply, _waiting: permit }).map_err(|_| CommitError::Closed)?;
+        answer.await.unwrap_or(Err(CommitError::Closed))
+    }
+
+    /// Forgets history up to `floor`, or as far as the bounds ask; answers with the new floor.
+    pub(crate) async fn forget(&self, floor: Option<Revision>) -> Result<Revision, CommitError> {
+        let (reply, answer) = oneshot::channel();
+        self.asks.send(Ask::Forget { floor, reply }).map_err(|_| CommitError::Closed)?;
+        answer.await.unwrap_or(Err(CommitError::Closed))
+    }
+
+    pub(crate) fn failure(&self) -> Option<Arc<BackendError>> {
+        self.progress.failure.lock().clone()
+    }
+
+    /// Finishes what was accepted, then ends both threads. The engine is closed when this returns.
+    pub(crate) fn close(&self) {
+        self.waiting.close();
+        let _ = self.asks.send(Ask::Close);
+        for thread in self.threads.lock().drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Committer {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    let thread = std::thread::Builder::new().name(name.into()).spawn(body);
+    thread.unwrap_or_else(|error| panic!("cannot start a thread: {error}"))
+}

@@ -1,0 +1,236 @@
+//! Makes batches durable, shows them, answers for them, and forgets what is old.
+
+use super::{Batch, Checked, Committed, Progress};
+use crate::backend::{self, Backend};
+use crate::error::{BackendError, CommitError};
+use crate::index::Slot;
+use crate::key::Key;
+use crate::load;
+use crate::record::{LEDGER_KEY, Ledger, Record};
+use crate::shared::Shared;
+use crate::timeline::{HistoryBounds, Writes};
+use crate::txn::Revision;
+use crate::witness::Witness;
+use crossbeam_channel::Receiver;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Changes forgotten in one go: bounds how long readers wait for it.
+const FORGET_STEP: usize = 512;
+
+pub(super) struct Persister {
+    backend: Box<dyn Backend>,
+    /// What the engine holds, as far as is known.
+    ledger: Ledger,
+    witness: Witness,
+    shared: Arc<Shared>,
+    bounds: HistoryBounds,
+    progress: Arc<Progress>,
+    /// Forgotten by readers, still in the engine: they go with the next batch.
+    forgotten: Vec<Record>,
+    /// A batch that failed halfway: only the engine knows whether it is there.
+    uncertain: Option<Uncertain>,
+}
+
+struct Uncertain {
+    commits: Vec<(Revision, Writes)>,
+    stored: backend::Batch,
+    ledger: Ledger,
+    forgotten: Vec<Record>,
+}
+
+impl Persister {
+    pub(super) fn new(
+        backend: Box<dyn Backend>,
+        ledger: Ledger,
+        witness: Witness,
+        shared: Arc<Shared>,
+        bounds: HistoryBounds,
+        progress: Arc<Progress>,
+    ) -> Self {
+        Self { backend, ledger, witness, shared, bounds, progress, forgotten: Vec::new(), uncertain: None }
+    }
+
+    pub(super) fn run(mut self, batches: &Receiver<Batch>) {
+        while let Ok(batch) = batches.recv() {
+            self.handle(batch);
+        }
+    }
+
+    fn handle(&mut self, mut batch: Batch) {
+        let forget = std::mem::take(&mut batch.forget);
+        let changes: usize = batch.commits.iter().map(|commit| commit.writes.len()).sum();
+        let idle = changes == 0;
+        match self.ready().and_then(|()| self.check_generation(&batch)) {
+            Ok(()) => self.write(batch),
+            Err(failure) => self.refuse(batch, &CommitError::Unavailable(failure)),
+        }
+        for (floor, reply) in forget {
+            let _ = reply.send(self.forget(floor, usize::MAX));
+        }
+        // In step with the writing: a busy store forgets twice as fast as it learns, an idle one catches up.
+        let _ = self.forget(None, if idle { usize::MAX } else { 2 * changes + FORGET_STEP });
+        let nothing_left = self.forgotten.is_empty() && self.shared.timeline.read().history_bytes() == 0;
+        self.progress.quiet.store(idle && nothing_left && self.uncertain.is_none(), Ordering::Release);
+    }
+
+    /// After a failure: finds out what is really stored. Until that works, nothing is written.
+    fn ready(&mut self) -> Result<(), Arc<BackendError>> {
+        let Some(uncertain) = self.uncertain.take() else { return Ok(()) };
+        match self.reopen(uncertain) {
+            Ok(()) => {
+                *self.progress.failure.lock() = None;
+                Ok(())
+            }
+            Err((uncertain, failure)) => {
+                self.uncertain = Some(uncertain);
+                Err(self.fail(failure))
+            }
+        }
+    }
+
+    fn reopen(&mut self, uncertain: Uncertain) -> Result<(), (Uncertain, BackendError)> {
+        let stored = match self.look(&uncertain) {
+            Ok(stored) => stored,
+            Err(failure) => return Err((uncertain, failure)),
+        };
+        if stored == uncertain.ledger {
+            // It arrived after all. A restart would have found it, so we show it, late.
+            self.ledger = uncertain.ledger;
+            self.witness.record(self.ledger.revision);
+            self.shared.publish(uncertain.commits);
+            self.progress.generation.fetch_add(1, Ordering::AcqRel);
+            return Ok(());
+        }
+        if stored == self.ledger {
+            self.forgotten.extend(uncertain.forgotten);
+            return Ok(());
+        }
+        let what = format!("it holds revision {}, expected {}", stored.revision, self.ledger.revision);
+        Err((uncertain, BackendError::Damaged { path: PathBuf::from("the store"), what }))
+    }
+
+    /// The ledger that is really stored. A batch that is there is written once more: it can be read, but the sync that
+    /// failed may have dropped it from the way to the disk.
+    fn look(&mut self, uncertain: &Uncertain) -> Result<Ledger, BackendError> {
+        self.backend.reopen()?;
+        let stored = load::ledger(&mut *self.backend)?;
+        if stored == uncertain.ledger {
+            self.backend.persist(&uncertain.stored)?;
+        }
+        Ok(stored)
+    }
+
+    fn check_generation(&self, batch: &Batch) -> Result<(), Arc<BackendError>> {
+        let tells_nothing = batch.commits.is_empty() && batch.settled.is_empty();
+        if tells_nothing || batch.generation == self.progress.generation.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let failure = self.progress.failure.lock().clone();
+        Err(failure.unwrap_or_else(|| Arc::new(BackendError::Interrupted)))
+    }
+
+    fn write(&mut self, batch: Batch) {
+        let Batch { commits, settled, .. } = batch;
+        let forgotten = std::mem::take(&mut self.forgotten);
+        let (commits, replies): (Vec<_>, Vec<_>) =
+            commits.into_iter().map(|Checked { revision, writes, reply }| ((revision, writes), reply)).unzip();
+        if commits.is_empty() && forgotten.is_empty() {
+            answer(settled);
+            return;
+        }
+        let (stored, ledger) = self.encode(&commits, &forgotten);
+        if let Err(failure) = self.backend.persist(&stored) {
+            self.uncertain = Some(Uncertain { commits, stored, ledger, forgotten });
+            let failure = CommitError::Uncertain(self.fail(failure));
+            replies.into_iter().for_each(|reply| drop(reply.send(Err(failure.clone()))));
+            settled.into_iter().for_each(|(reply, _)| drop(reply.send(Err(failure.clone()))));
+            return;
+        }
+        self.ledger = ledger;
+        self.witness.record(ledger.revision);
+        for (commit, reply) in self.shared.publish(commits).into_iter().zip(replies) {
+            let _ = reply.send(Ok(Committed { revision: commit.revision, changes: commit.changes.clone() }));
+        }
+        answer(settled);
+    }
+
+    /// The batch for the engine, and the ledger once it is stored.
+    fn encode(&self, commits: &[(Revision, Writes)], forgotten: &[Record]) -> (backend::Batch, Ledger) {
+        let mut ledger = self.ledger;
+        let mut batch = backend::Batch::default();
+        // A key may be created and changed within the batch: the timeline does not know of the first yet.
+        let mut created = CreatedWithin::default();
+        for (revision, writes) in commits {
+            for (key, value) in writes {
+                let slot = created.slot(&self.shared, key, *revision, value.clone());
+                let record = Record { key: key.clone(), slot };
+                ledger.add(&record);
+                batch.puts.push((record.physical_key(), record.encode()));
+            }
+            ledger.revision = *revision;
+        }
+        for record in forgotten {
+            ledger.subtract(record);
+            batch.removals.push(record.physical_key());
+        }
+        ledger.floor = self.shared.timeline.read().floor();
+        batch.puts.push((LEDGER_KEY.to_vec(), ledger.encode()));
+        (batch, ledger)
+    }
+
+    fn refuse(&mut self, batch: Batch, failure: &CommitError) {
+        // Whatever was checked on top of this batch assumed that it would be written.
+        self.progress.generation.fetch_add(1, Ordering::AcqRel);
+        batch.commits.into_iter().for_each(|commit| drop(commit.reply.send(Err(failure.clone()))));
+        batch.settled.into_iter().for_each(|(reply, _)| drop(reply.send(Err(failure.clone()))));
+    }
+
+    fn fail(&self, failure: BackendError) -> Arc<BackendError> {
+        let failure = Arc::new(failure);
+        tracing::error!(%failure, "the store cannot write");
+        *self.progress.failure.lock() = Some(failure.clone());
+        self.progress.generation.fetch_add(1, Ordering::AcqRel);
+        failure
+    }
+
+    /// Forgets up to `floor`, or what is due, but at most about `changes_max` changes; answers how far it got.
+    fn forget(&mut self, floor: Option<Revision>, changes_max: usize) -> Result<Revision, CommitError> {
+        let now = self.shared.clock.now();
+        let target = floor.unwrap_or_else(|| self.shared.timeline.read().due(&self.bounds, now));
+        let mut budget = changes_max;
+        loop {
+            let mut timeline = self.shared.timeline.write();
+            let before = timeline.floor();
+            let slots = timeline.forget(target, FORGET_STEP.min(budget));
+            let reached = timeline.floor();
+            drop(timeline);
+            self.forgotten.extend(slots.into_iter().map(|(key, slot): (Key, Slot)| Record { key, slot }));
+            budget = budget.saturating_sub(FORGET_STEP);
+            if reached >= target || reached == before || budget == 0 {
+                return Ok(reached);
+            }
+        }
+    }
+}
+
+fn answer(settled: Vec<(tokio::sync::oneshot::Sender<super::Answer>, super::Answer)>) {
+    for (reply, result) in settled {
+        let _ = reply.send(result);
+    }
+}
+
+/// When keys that change in one batch were created.
+#[derive(Default)]
+struct CreatedWithin(std::collections::HashMap<Key, Option<Revision>>);
+
+impl CreatedWithin {
+    fn slot(&mut self, shared: &Shared, key: &Key, revision: Revision, value: Option<bytes::Bytes>) -> Slot {
+        let stored = || shared.timeline.read().newest(key.as_bytes()).map(|version| version.created);
+        let earlier = self.0.get(key).copied().unwrap_or_else(stored);
+        let created = earlier.unwrap_or(revision);
+        self.0.insert(key.clone(), value.is_some().then_some(created));
+        Slot { modified: revision, created, value }
+    }
+}

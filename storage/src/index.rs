@@ -1,0 +1,276 @@
+//! Every key with the versions of it that can still be read.
+//!
+//! A worked example: put a@1, put a@3, delete a@5, put a@9. The chain of `a` is
+//!
+//! ```text
+//!   older [1, 3, 5x]   newest 9          (x: a tombstone)
+//!   read at 0 -> nothing   at 1, 2 -> 1   at 3, 4 -> 3   at 5..8 -> nothing   at 9.. -> 9
+//!   prune(4): nothing at or after 4 needs 1    older [3, 5x]   newest 9
+//!   prune(5): a tombstone is as good as absence older []        newest 9
+//! ```
+//!
+//! The index does not know when something was written or who watches it.
+
+use crate::key::{Key, KeyRange};
+use crate::txn::Revision;
+use bytes::Bytes;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+
+/// A live value and where it stands in history. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// The commit that made the key exist.
+    pub created: Revision,
+    /// The commit that wrote this value.
+    pub modified: Revision,
+    pub value: Bytes,
+}
+
+/// What a commit left at a key: a value, or its absence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) modified: Revision,
+    pub(crate) created: Revision,
+    pub(crate) value: Option<Bytes>,
+}
+
+impl Slot {
+    pub(crate) fn live(&self) -> Option<Version> {
+        let value = self.value.clone()?;
+        Some(Version { created: self.created, modified: self.modified, value })
+    }
+}
+
+#[derive(Debug)]
+struct Chain {
+    newest: Slot,
+    /// In order of revision, all before `newest`. Empty for a key that has not changed lately: the common case.
+    older: VecDeque<Slot>,
+}
+
+impl Chain {
+    fn at(&self, revision: Revision) -> Option<&Slot> {
+        if self.newest.modified <= revision {
+            return Some(&self.newest);
+        }
+        let after = self.older.partition_point(|slot| slot.modified <= revision);
+        after.checked_sub(1).map(|last| &self.older[last])
+    }
+
+    fn push(&mut self, slot: Slot) {
+        debug_assert!(slot.modified > self.newest.modified, "a chain grows forward");
+        self.older.push_back(std::mem::replace(&mut self.newest, slot));
+    }
+}
+
+/// What an index knows of its own size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Keys that exist now.
+    pub keys: u64,
+    /// The bytes of those keys and their values.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    chains: BTreeMap<Key, Chain>,
+    size: Size,
+}
+
+impl Index {
+    /// Builds the index of what a backend has stored. `slots` may come in any order.
+    pub(crate) fn build(mut slots: Vec<(Key, Slot)>) -> Self {
+        slots.sort_unstable_by(|(a, left), (b, right)| a.cmp(b).then(left.modified.cmp(&right.modified)));
+        let mut size = Size::default();
+        let mut chains: Vec<(Key, Chain)> = Vec::with_capacity(slots.len());
+        for (key, slot) in slots {
+            match chains.last_mut() {
+                Some((last, chain)) if *last == key => chain.push(slot),
+                _ => chains.push((key, Chain { newest: slot, older: VecDeque::new() })),
+            }
+        }
+        for (key, chain) in &chains {
+            size.add(key, chain.newest.value.as_ref());
+        }
+        Self { chains: chains.into_iter().collect(), size }
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        self.size
+    }
+
+    pub(crate) fn newest(&self, key: &[u8]) -> Option<Version> {
+        self.chains.get(key)?.newest.live()
+    }
+
+    pub(crate) fn get(&self, key: &[u8], at: Revision) -> Option<Version> {
+        self.chains.get(key)?.at(at)?.live()
+    }
+
+    pub(crate) fn scan(&self, range: &KeyRange, at: Revision) -> impl Iterator<Item = (&Key, Version)> {
+        self.chains_in(range).filter_map(move |(key, chain)| Some((key, chain.at(at)?.live()?)))
+    }
+
+    /// The revisions after `after` that changed something in `range`, in no order and with repetitions;
+    /// `None` if looking for them would visit more than `visits_max` keys.
+    pub(crate) fn revisions_after(
+        &self,
+        range: &KeyRange,
+        after: Revision,
+        visits_max: usize,
+    ) -> Option<Vec<Revision>> {
+        let mut found = Vec::new();
+        for (visits, (_, chain)) in self.chains_in(range).enumerate() {
+            if visits == visits_max {
+                return None;
+            }
+            let slots = std::iter::once(&chain.newest).chain(chain.older.iter().rev());
+            found.extend(slots.map(|slot| slot.modified).take_while(|modified| *modified > after));
+        }
+        Some(found)
+    }
+
+    /// Every stored slot, older ones included.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (&Key, &Slot)> {
+        self.chains.iter().flat_map(|(key, chain)| {
+            chain.older.iter().chain(std::iter::once(&chain.newest)).map(move |slot| (key, slot))
+        })
+    }
+
+    /// Records a commit's effect on one key and returns what was there before.
+    pub(crate) fn write(&mut self, key: &Key, revision: Revision, value: Option<Bytes>) -> Option<Version> {
+        self.size.add(key, value.as_ref());
+        let Some(chain) = self.chains.get_mut(key) else {
+            let newest = Slot { modified: revision, created: revision, value };
+            self.chains.insert(key.clone(), Chain { newest, older: VecDeque::new() });
+            return None;
+        };
+        let previous = chain.newest.live();
+        self.size.subtract(key, chain.newest.value.as_ref());
+        let created = previous.as_ref().map_or(revision, |previous| previous.created);
+        chain.push(Slot { modified: revision, created, value });
+        previous
+    }
+
+    /// Forgets the versions of `key` that nobody at or after `floor` can see, and returns them.
+    pub(crate) fn prune(&mut self, key: &Key, floor: Revision) -> Vec<Slot> {
+        let Some(chain) = self.chains.get_mut(key) else { return Vec::new() };
+        let visible = chain.older.partition_point(|slot| slot.modified <= floor);
+        // Of those at or before the floor only the last can be seen from it; if the newest is there too, not even that.
+        let mut keep_from = if chain.newest.modified <= floor { visible } else { visible.saturating_sub(1) };
+        if chain.older.get(keep_from).is_some_and(|slot| slot.modified <= floor && slot.value.is_none()) {
+            keep_from += 1;
+        }
+        let mut forgotten: Vec<Slot> = chain.older.drain(..keep_from).collect();
+        if chain.older.is_empty() {
+            chain.older.shrink_to_fit();
+            if chain.newest.modified <= floor && chain.newest.value.is_none() {
+                forgotten.extend(self.chains.remove(key).map(|chain| chain.newest));
+            }
+        }
+        forgotten
+    }
+
+    fn chains_in(&self, range: &KeyRange) -> impl Iterator<Item = (&Key, &Chain)> {
+        let start = Bound::Included(range.start().as_bytes());
+        let end = range.end().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
+        // `BTreeMap::range` panics on an empty half-open range; for us it is a range with nothing in it.
+        let chains = (!range.is_empty()).then(|| self.chains.range::<[u8], _>((start, end)));
+        chains.into_iter().flatten()
+    }
+}
+
+impl Size {
+    fn add(&mut self, key: &Key, value: Option<&Bytes>) {
+        let Some(value) = value else { return };
+        self.keys += 1;
+        self.bytes += (key.as_bytes().len() + value.len()) as u64;
+    }
+
+    fn subtract(&mut self, key: &Key, value: Option<&Bytes>) {
+        let Some(value) = value else { return };
+        self.keys -= 1;
+        self.bytes -= (key.as_bytes().len() + value.len()) as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Index {
+        let mut index = Index::default();
+        let a = Key::new("a");
+        index.write(&a, Revision(1), Some("1".into()));
+        index.write(&a, Revision(3), Some("3".into()));
+        index.write(&a, Revision(5), None);
+        index.write(&a, Revision(9), Some("9".into()));
+        index
+    }
+
+    /// Reads `a` at revisions 0 to 10: a digit for a value, `.` for none.
+    fn history(index: &Index) -> String {
+        let read =
+            |at| index.get(b"a", Revision(at)).map_or(".".to_owned(), |v| String::from_utf8_lossy(&v.value).into());
+        (0..=10).map(read).collect()
+    }
+
+    fn forgotten(index: &mut Index, floor: u64) -> Vec<u64> {
+        index.prune(&Key::new("a"), Revision(floor)).iter().map(|slot| slot.modified.0).collect()
+    }
+
+    #[test]
+    fn every_revision_reads_as_it_was() {
+        assert_eq!(history(&example()), ".1133....99");
+    }
+
+    #[test]
+    fn pruning_forgets_what_cannot_be_seen_from_the_floor_and_changes_nothing_after_it() {
+        let mut index = example();
+        assert_eq!(forgotten(&mut index, 2), [0; 0]);
+        assert_eq!(forgotten(&mut index, 4), [1]);
+        assert_eq!(&history(&index)[4..], "3....99");
+        assert_eq!(forgotten(&mut index, 5), [3, 5]);
+        assert_eq!(&history(&index)[5..], "....99");
+        assert_eq!(forgotten(&mut index, 9), [0; 0]);
+        assert_eq!(&history(&index)[9..], "99");
+    }
+
+    #[test]
+    fn a_deleted_key_is_gone_once_its_tombstone_is_old() {
+        let mut index = example();
+        index.write(&Key::new("a"), Revision(10), None);
+        assert_eq!(forgotten(&mut index, 10), [1, 3, 5, 9, 10]);
+        assert!(index.chains.is_empty());
+        assert_eq!(index.size(), Size::default());
+    }
+
+    #[test]
+    fn recreation_starts_a_new_life() {
+        let index = example();
+        let version = index.newest(b"a").unwrap();
+        assert_eq!((version.created, version.modified), (Revision(9), Revision(9)));
+        assert_eq!(index.get(b"a", Revision(4)).unwrap().created, Revision(1));
+    }
+
+    #[test]
+    fn building_from_records_in_any_order_gives_the_same_index() {
+        let mut slots: Vec<_> = example().slots().map(|(key, slot)| (key.clone(), slot.clone())).collect();
+        slots.reverse();
+        let built = Index::build(slots);
+        assert_eq!(history(&built), history(&example()));
+        assert_eq!(built.size(), example().size());
+    }
+
+    #[test]
+    fn changes_are_found_by_key_unless_the_range_is_wide() {
+        let mut index = example();
+        index.write(&Key::new("b"), Revision(11), Some("b".into()));
+        let mut found = index.revisions_after(&KeyRange::prefix("a"), Revision(3), 10).unwrap();
+        found.sort_unstable();
+        assert_eq!(found, [Revision(5), Revision(9)]);
+        assert_eq!(index.revisions_after(&KeyRange::all(), Revision(3), 1), None);
+    }
+}

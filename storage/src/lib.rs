@@ -1,0 +1,41 @@
+//! A revisioned, watchable, durable map of bytes.
+//!
+//! One ordered history: every commit gets the next revision, changes one or several keys at once, and is on the disk
+//! when it is acknowledged. Reads come from memory, at any revision the history still holds. A watch yields every
+//! later change once, in order.
+//!
+//! Start with [`Store`]. A commit goes `commit` (check, persist, publish) → `timeline` (state and history) → `watch`.
+//! The engines under `backend` only keep pairs of bytes; everything else exists once, above them.
+
+mod backend;
+mod backup;
+mod commit;
+mod control;
+mod datadir;
+mod error;
+mod index;
+mod key;
+mod load;
+mod record;
+mod shared;
+mod snapshot;
+mod store;
+mod timeline;
+mod txn;
+mod watch;
+mod witness;
+
+pub use backend::{Backend, Batch, Faults, FaultyBackend, FjallBackend, MemoryBackend, SledBackend, Visit};
+pub use backup::{BackupError, BackupSummary, read as read_backup};
+pub use commit::Committed;
+pub use control::copy_of_running;
+pub use datadir::engine_of;
+pub use error::{BackendError, CommitError, Invalid, OpenError, ReadError};
+pub use index::{Size, Version};
+pub use key::{Inverted, Key, KeyRange};
+pub use shared::Clock;
+pub use snapshot::{Entry, Scan, Snapshot};
+pub use store::{Engine, Options, Place, RESTORE_BUMP, Stats, Store, restore};
+pub use timeline::{Change, HistoryBounds};
+pub use txn::{Draft, Expect, Limits, Revision, Txn, Write};
+pub use watch::Watcher;

@@ -1,0 +1,222 @@
+//! What the embedded stores keep: one record for every version of every key, and one ledger that sums them up.
+//!
+//! ```text
+//!   key                              value
+//!   "L"                              the ledger
+//!   "R" revision(8, big endian) key  format(1) kind(1) created(8) checksum(8) bytes
+//! ```
+//!
+//! Records are ordered by revision, so the engine only ever appends, and a record is never overwritten. The ledger is
+//! written in the same batch as the records it counts. A store that lost a record, or found one too many, does not
+//! add up, whatever its engine says.
+
+use crate::index::Slot;
+use crate::key::Key;
+use crate::txn::Revision;
+use bytes::Bytes;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+const FORMAT: u8 = 1;
+const VALUE: u8 = 0;
+const TOMBSTONE: u8 = 1;
+const HEADER_BYTES: usize = 18;
+const RECORD_TAG: u8 = b'R';
+pub(crate) const LEDGER_KEY: &[u8] = b"L";
+
+/// What is wrong with bytes that should be a record or a ledger.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Damage {
+    #[error("the key of a record is malformed")]
+    Key,
+    #[error("the record of {key} at revision {revision} is cut short")]
+    Short { key: Key, revision: Revision },
+    #[error("the record of {key} at revision {revision} has the unknown format {format}")]
+    Format { key: Key, revision: Revision, format: u8 },
+    #[error("the record of {key} at revision {revision} does not match its checksum")]
+    Checksum { key: Key, revision: Revision },
+    #[error("the ledger is malformed")]
+    Ledger,
+}
+
+/// One version of one key, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) key: Key,
+    pub(crate) slot: Slot,
+}
+
+impl Record {
+    pub(crate) fn physical_key(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(9 + self.key.as_bytes().len());
+        bytes.push(RECORD_TAG);
+        bytes.extend_from_slice(&self.slot.modified.0.to_be_bytes());
+        bytes.extend_from_slice(self.key.as_bytes());
+        bytes
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let value = self.slot.value.as_deref().unwrap_or_default();
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + value.len());
+        bytes.push(FORMAT);
+        bytes.push(self.kind());
+        bytes.extend_from_slice(&self.slot.created.0.to_le_bytes());
+        bytes.extend_from_slice(&self.checksum().to_le_bytes());
+        bytes.extend_from_slice(value);
+        bytes
+    }
+
+    pub(crate) fn decode(physical_key: &[u8], bytes: &[u8]) -> Result<Self, Damage> {
+        let [RECORD_TAG, rest @ ..] = physical_key else { return Err(Damage::Key) };
+        let (revision, key) = take_u64(rest, u64::from_be_bytes).ok_or(Damage::Key)?;
+        if key.is_empty() {
+            return Err(Damage::Key);
+        }
+        let (key, revision) = (Key::new(key), Revision(revision));
+        let short = || Damage::Short { key: key.clone(), revision };
+        let [format, kind, rest @ ..] = bytes else { return Err(short()) };
+        if *format != FORMAT || *kind > TOMBSTONE {
+            return Err(Damage::Format { key, revision, format: *format });
+        }
+        let (created, rest) = take_u64(rest, u64::from_le_bytes).ok_or_else(short)?;
+        let (checksum, value) = take_u64(rest, u64::from_le_bytes).ok_or_else(short)?;
+        let value = (*kind == VALUE).then(|| Bytes::copy_from_slice(value));
+        let record = Self { key, slot: Slot { modified: revision, created: Revision(created), value } };
+        if record.checksum() != checksum {
+            return Err(Damage::Checksum { key: record.key, revision });
+        }
+        Ok(record)
+    }
+
+    fn kind(&self) -> u8 {
+        if self.slot.value.is_some() { VALUE } else { TOMBSTONE }
+    }
+
+    /// Covers the place as well as the value: a record that strayed to another key or revision does not match.
+    fn checksum(&self) -> u64 {
+        let mut place = Vec::with_capacity(17 + self.key.as_bytes().len());
+        place.push(self.kind());
+        place.extend_from_slice(&self.slot.created.0.to_le_bytes());
+        place.extend_from_slice(&self.slot.modified.0.to_le_bytes());
+        place.extend_from_slice(self.key.as_bytes());
+        xxh3_64_with_seed(self.slot.value.as_deref().unwrap_or_default(), xxh3_64(&place))
+    }
+}
+
+/// The sum of everything stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ledger {
+    /// The last commit.
+    pub(crate) revision: Revision,
+    /// The oldest revision that can be read.
+    pub(crate) floor: Revision,
+    pub(crate) records: u64,
+    /// The wrapping sum of the records' checksums: the same in whatever order they came and went.
+    pub(crate) digest: u64,
+}
+
+impl Ledger {
+    pub(crate) fn add(&mut self, record: &Record) {
+        self.records += 1;
+        self.digest = self.digest.wrapping_add(record.checksum());
+    }
+
+    pub(crate) fn subtract(&mut self, record: &Record) {
+        self.records -= 1;
+        self.digest = self.digest.wrapping_sub(record.checksum());
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![FORMAT];
+        for number in [self.revision.0, self.floor.0, self.records, self.digest] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        let checksum = xxh3_64(&bytes);
+        bytes.extend_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Damage> {
+        let body = bytes.len().checked_sub(8).map(|body| &bytes[..body]).ok_or(Damage::Ledger)?;
+        let [FORMAT, rest @ ..] = body else { return Err(Damage::Ledger) };
+        let mut numbers = [0; 5];
+        let mut rest = [rest, &bytes[body.len()..]].concat();
+        if rest.len() != numbers.len() * 8 {
+            return Err(Damage::Ledger);
+        }
+        for (number, chunk) in numbers.iter_mut().zip(rest.chunks_exact_mut(8)) {
+            *number = take_u64(chunk, u64::from_le_bytes).ok_or(Damage::Ledger)?.0;
+        }
+        let [revision, floor, records, digest, checksum] = numbers;
+        if checksum != xxh3_64(body) {
+            return Err(Damage::Ledger);
+        }
+        Ok(Self { revision: Revision(revision), floor: Revision(floor), records, digest })
+    }
+}
+
+fn take_u64(bytes: &[u8], from: fn([u8; 8]) -> u64) -> Option<(u64, &[u8])> {
+    let (number, rest) = bytes.split_first_chunk()?;
+    Some((from(*number), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_record() -> impl Strategy<Value = Record> {
+        let key = prop::collection::vec(any::<u8>(), 1..60);
+        let value = prop::option::of(prop::collection::vec(any::<u8>(), 0..300));
+        (key, any::<u64>(), any::<u64>(), value).prop_map(|(key, modified, created, value)| Record {
+            key: Key::new(key),
+            slot: Slot { modified: Revision(modified), created: Revision(created), value: value.map(Bytes::from) },
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_reads_back_as_it_was_written(record in any_record()) {
+            prop_assert_eq!(Record::decode(&record.physical_key(), &record.encode()), Ok(record));
+        }
+
+        #[test]
+        fn one_flipped_bit_is_noticed(record in any_record(), at in any::<prop::sample::Index>(), bit in 0..8) {
+            let (mut key, mut value) = (record.physical_key(), record.encode());
+            let at = at.index(key.len() + value.len());
+            let byte = if at < key.len() { &mut key[at] } else { &mut value[at - record.physical_key().len()] };
+            *byte ^= 1u8 << bit;
+            prop_assert!(Record::decode(&key, &value).is_err());
+        }
+
+        #[test]
+        fn a_cut_record_is_noticed(record in any_record(), at in any::<prop::sample::Index>()) {
+            let value = record.encode();
+            prop_assert!(Record::decode(&record.physical_key(), &value[..at.index(value.len())]).is_err());
+        }
+
+        #[test]
+        fn any_bytes_are_decoded_or_refused(key in prop::collection::vec(any::<u8>(), 0..40), value in prop::collection::vec(any::<u8>(), 0..80)) {
+            let _ = Record::decode(&key, &value);
+            let _ = Ledger::decode(&value);
+        }
+
+        #[test]
+        fn a_ledger_reads_back_and_a_changed_one_does_not(revision in any::<u64>(), records in any::<u64>(), at in 0usize..41, bit in 0..8) {
+            let ledger = Ledger { revision: Revision(revision), floor: Revision(revision / 2), records, digest: !records };
+            let mut bytes = ledger.encode();
+            prop_assert_eq!(Ledger::decode(&bytes), Ok(ledger));
+            bytes[at] ^= 1u8 << bit;
+            prop_assert_eq!(Ledger::decode(&bytes), Err(Damage::Ledger));
+        }
+
+        #[test]
+        fn the_ledger_does_not_care_for_order(records in prop::collection::vec(any_record(), 1..8)) {
+            let (mut forward, mut backward) = (Ledger::default(), Ledger::default());
+            records.iter().for_each(|record| forward.add(record));
+            records.iter().rev().for_each(|record| backward.add(record));
+            prop_assert_eq!(forward, backward);
+            records.iter().for_each(|record| forward.subtract(record));
+            prop_assert_eq!(forward, Ledger::default());
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What the parts of an open store share: the timeline, the watchers, the clock.
+
+use crate::error::ReadError;
+use crate::key::KeyRange;
+use crate::timeline::{Commit, Timeline, Writes};
+use crate::txn::Revision;
+use crate::watch::{Hub, Watcher, dispatch};
+use parking_lot::RwLock;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// Monotonic time since some fixed moment. Handed in, so that tests decide what time it is.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> Duration + Send + Sync>);
+
+impl Clock {
+    pub fn new(now: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        (self.0)()
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        let start = Instant::now();
+        Self::new(move || start.elapsed())
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Clock({:?})", self.now())
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// Guards state and history. Readers hold it for a bounded number of keys at a time, the committer for a bounded
+    /// number of commits. No other lock is taken while it is held.
+    pub(crate) timeline: RwLock<Timeline>,
+    pub(crate) hub: Hub,
+    pub(crate) clock: Clock,
+    applied: watch::Sender<Revision>,
+    closed: AtomicBool,
+}
+
+/// Commits made visible in one go: bounds how long readers wait for a large batch.
+const APPLY_MAX: usize = 128;
+
+impl Shared {
+    /// Starts the dispatcher, which ends with the store.
+    pub(crate) fn start(timeline: Timeline, clock: Clock) -> Arc<Self> {
+        let revision = timeline.revision();
+        let (hub, rings) = Hub::new(revision);
+        let shared = Arc::new(Self {
+            timeline: RwLock::new(timeline),
+            hub,
+            clock,
+            applied: watch::Sender::new(revision),
+            closed: AtomicBool::new(false),
+        });
+        let followed = Arc::downgrade(&shared);
+        std::thread::Builder::new()
+            .name("store-dispatch".into())
+            .spawn(move || dispatch(followed, &rings))
+            .unwrap_or_else(|error| panic!("cannot start a thread: {error}"));
+        shared
+    }
+
+    /// Makes durable commits visible, to readers first and then to watchers.
+    pub(crate) fn publish(&self, commits: impl IntoIterator<Item = (Revision, Writes)>) -> Vec<Arc<Commit>> {
+        let now = self.clock.now();
+        let mut commits = commits.into_iter().peekable();
+        let mut published = Vec::new();
+        while commits.peek().is_some() {
+            let mut timeline = self.timeline.write();
+            let applied = commits.by_ref().take(APPLY_MAX);
+            published.extend(applied.map(|(revision, writes)| timeline.apply(revision, writes, now)));
+            self.applied.send_replace(timeline.revision());
+        }
+        self.hub.ring();
+        published
+    }
+
+    /// Everything up to `revision` is known, though the last of it did not concern this store.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn advance(&self, revision: Revision) {
+        let mut timeline = self.timeline.write();
+        timeline.advance(revision);
+        self.applied.send_replace(timeline.revision());
+        drop(timeline);
+        self.hub.ring();
+    }
+
+    pub(crate) fn watch(self: &Arc<Self>, range: KeyRange, after: Revision) -> Result<Watcher, ReadError> {
+        Watcher::new(self.clone(), range, after)
+    }
+
+    /// Waits until everything up to `revision` can be read here.
+    pub(crate) async fn reached(&self, revision: Revision) -> Result<(), ReadError> {
+        let mut applied = self.applied.subscribe();
+        let arrived = applied.wait_for(|applied| *applied >= revision || self.is_closed()).await;
+        arrived.map_err(|_| ReadError::Closed)?;
+        self.check_open()
+    }
+
+    pub(crate) fn check_open(&self) -> Result<(), ReadError> {
+        if self.is_closed() { Err(ReadError::Closed) } else { Ok(()) }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Ends watches and waits. What was read stays readable.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.applied.send_modify(|_| ());
+        self.hub.ring();
+    }
+}

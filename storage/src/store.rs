@@ -1,0 +1,286 @@
+//! The store: one ordered history of commits, readable at every revision it still remembers, watchable from each.
+
+use crate::backend::{Backend, Batch, FjallBackend, MemoryBackend, SledBackend};
+use crate::backup::{self, BackupSummary};
+use crate::commit::{Answer, Committer};
+use crate::control::Control;
+use crate::datadir::{self, DataDir, control_socket};
+use crate::error::{BackendError, CommitError, OpenError, ReadError};
+use crate::index::Size;
+use crate::key::KeyRange;
+use crate::load;
+use crate::record::{LEDGER_KEY, Ledger, Record};
+use crate::shared::{Clock, Shared};
+use crate::snapshot::Snapshot;
+use crate::timeline::HistoryBounds;
+use crate::txn::{Limits, Revision, Txn};
+use crate::watch::Watcher;
+use crate::witness::Witness;
+use std::fmt;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a store keeps its data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Nowhere: it ends with the process.
+    Memory,
+    /// In a directory, by an embedded engine.
+    Dir { dir: PathBuf, engine: Engine },
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    #[default]
+    Fjall,
+    Sled,
+}
+
+impl Engine {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fjall => "fjall",
+            Self::Sled => "sled",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Fjall, Self::Sled].into_iter().find(|engine| engine.name() == name)
+    }
+
+    fn open(self, dir: &Path) -> Result<Box<dyn Backend>, BackendError> {
+        Ok(match self {
+            Self::Fjall => Box::new(FjallBackend::open(dir)?),
+            Self::Sled => Box::new(SledBackend::open(dir)?),
+        })
+    }
+}
+
+/// How a store behaves, wherever it is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub limits: Limits,
+    pub history: HistoryBounds,
+    pub clock: Clock,
+}
+
+/// How a store is doing.
+#[derive(Clone, Debug)]
+pub struct Stats {
+    pub revision: Revision,
+    pub oldest: Revision,
+    pub size: Size,
+    pub history_bytes: usize,
+    /// Ranges that are being watched, each counted once.
+    pub watched_ranges: usize,
+    /// Why it cannot write at the moment.
+    pub failure: Option<Arc<BackendError>>,
+}
+
+/// An open store. Cheap to clone; closed by `close`, or when the last clone is dropped.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    // In the order in which they must go: no more copies, no more commits, and only then the directory.
+    control: parking_lot::Mutex<Option<Control>>,
+    committer: Committer,
+    shared: Arc<Shared>,
+    dir: parking_lot::Mutex<Option<DataDir>>,
+}
+
+impl Store {
+    /// Opens a store, making it if there is none. Everything is read and checked before this returns.
+    pub fn open(place: &Place, options: Options) -> Result<Self, OpenError> {
+        match place {
+            Place::Memory => Self::on(Box::new(MemoryBackend::default()), options),
+            Place::Dir { dir, engine } => Self::in_dir(dir, *engine, options),
+        }
+    }
+
+    fn in_dir(dir: &Path, engine: Engine, options: Options) -> Result<Self, OpenError> {
+        let held = DataDir::hold(dir, engine.name())?;
+        let (witness, acknowledged) = Witness::open(&held.witness())?;
+        let engine_dir = held.engine_dir();
+        let mut backend = engine.open(&engine_dir).map_err(damaged_by_name)?;
+        let (timeline, ledger) =
+            load::load(&mut *backend, &engine_dir, options.clock.now()).map_err(damaged_by_name)?;
+        if ledger.revision < acknowledged {
+            return Err(OpenError::Damaged {
+                file: engine_dir,
+                what: format!(
+                    "it ends at revision {}, but commits up to {acknowledged} were acknowledged (witness: {})",
+                    ledger.revision,
+                    held.witness().display()
+                ),
+            });
+        }
+        let shared = Shared::start(timeline, options.clock);
+        let socket = control_socket(dir);
+        let control = Control::listen(socket.clone(), &shared)
+            .inspect_err(|error| tracing::warn!(%error, socket = %socket.display(), "no copies while running"))
+            .ok();
+        let committer = Committer::start(backend, ledger, witness, shared.clone(), options.limits, options.history);
+        Ok(Self::assemble(committer, shared, control, Some(held)))
+    }
+
+    /// A store on a backend of the caller's choice.
+    pub fn on(mut backend: Box<dyn Backend>, options: Options) -> Result<Self, OpenError> {
+        let (timeline, ledger) = load::load(&mut *backend, Path::new("the backend"), options.clock.now())?;
+        let shared = Shared::start(timeline, options.clock);
+        let committer =
+            Committer::start(backend, ledger, Witness::default(), shared.clone(), options.limits, options.history);
+        Ok(Self::assemble(committer, shared, None, None))
+    }
+
+    fn assemble(committer: Committer, shared: Arc<Shared>, control: Option<Control>, dir: Option<DataDir>) -> Self {
+        let (control, dir) = (parking_lot::Mutex::new(control), parking_lot::Mutex::new(dir));
+        Self { inner: Arc::new(Inner { control, committer, shared, dir }) }
+    }
+
+    /// All of the transaction or none of it. When this returns `Ok`, it is durable, readable and on its way to the
+    /// watchers.
+    pub async fn commit(&self, txn: Txn) -> Answer {
+        self.inner.committer.commit(txn).await
+    }
+
+    /// A view that includes every commit acknowledged before this was called, by whomever.
+    pub async fn snapshot(&self) -> Result<Snapshot, ReadError> {
+        Ok(self.recent())
+    }
+
+    /// A view of the newest revision known here, without asking anybody.
+    pub fn recent(&self) -> Snapshot {
+        Snapshot::newest(self.inner.shared.clone())
+    }
+
+    /// A view of the past.
+    pub fn snapshot_at(&self, revision: Revision) -> Result<Snapshot, ReadError> {
+        Snapshot::at(self.inner.shared.clone(), revision)
+    }
+
+    /// Every change in `range` after `after`. From before the oldest revision: `Compacted`; from the future: `Future`.
+    pub fn watch(&self, range: KeyRange, after: Revision) -> Result<Watcher, ReadError> {
+        self.inner.shared.watch(range, after)
+    }
+
+    /// Waits until everything up to `revision` can be read here.
+    pub async fn reached(&self, revision: Revision) -> Result<(), ReadError> {
+        self.inner.shared.reached(revision).await
+    }
+
+    /// Forgets what happened before `floor` and answers with the oldest revision that can still be read.
+    pub async fn compact(&self, floor: Revision) -> Result<Revision, CommitError> {
+        self.inner.committer.forget(Some(floor)).await
+    }
+
+    /// Forgets what the history bounds say is too old or too much, now rather than in time.
+    pub async fn enforce_bounds(&self) -> Result<Revision, CommitError> {
+        self.inner.committer.forget(None).await
+    }
+
+    /// Writes out everything at the newest revision, while the store goes on.
+    pub fn backup(&self, to: impl Write) -> Result<BackupSummary, backup::BackupError> {
+        backup::write(&self.recent(), to)
+    }
+
+    /// Ends watches, finishes what was accepted, and lets go of the data. Reads of what is in memory still work.
+    pub async fn close(&self) {
+        let inner = self.inner.clone();
+        let closed = tokio::task::spawn_blocking(move || inner.close()).await;
+        debug_assert!(closed.is_ok(), "closing does not panic");
+    }
+
+    pub fn stats(&self) -> Stats {
+        let timeline = self.inner.shared.timeline.read();
+        Stats {
+            revision: timeline.revision(),
+            oldest: timeline.floor(),
+            size: timeline.size(),
+            history_bytes: timeline.history_bytes(),
+            watched_ranges: self.inner.shared.hub.ranges(),
+            failure: self.inner.committer.failure(),
+        }
+    }
+}
+
+impl Inner {
+    fn close(&self) {
+        drop(self.control.lock().take());
+        self.committer.close();
+        self.shared.close();
+        drop(self.dir.lock().take());
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Store").field(&self.stats()).finish()
+    }
+}
+
+fn damaged_by_name(error: BackendError) -> OpenError {
+    match error {
+        BackendError::Damaged { path, what } => OpenError::Damaged { file: path, what },
+        other => OpenError::Backend(other),
+    }
+}
+
+/// How far a restored store starts after its backup. Readers may have seen revisions after the backup was taken;
+/// none of them may come again with another meaning.
+pub const RESTORE_BUMP: u64 = 1_000_000_000;
+
+/// Records written to the engine at a time while restoring.
+const RESTORE_BATCH: usize = 4096;
+
+/// Makes a new store in `dir` out of a backup. `dir` must not exist or be empty; until all of the backup was read and
+/// found whole, nothing is there under that name.
+pub fn restore(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result<BackupSummary, OpenError> {
+    let failed = |source| OpenError::Io { path: dir.to_owned(), source };
+    let empty = std::fs::read_dir(dir).map_or(true, |mut entries| entries.next().is_none());
+    if !empty {
+        return Err(OpenError::NotEmpty { dir: dir.to_owned() });
+    }
+    let mut unfinished = dir.as_os_str().to_owned();
+    unfinished.push(".unfinished");
+    let unfinished = PathBuf::from(unfinished);
+    let _ = std::fs::remove_dir_all(&unfinished);
+    let summary = fill(&unfinished, engine, from, bump)?;
+    let _ = std::fs::remove_dir(dir);
+    std::fs::rename(&unfinished, dir).map_err(failed)?;
+    let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    datadir::sync_dir(parent).map_err(failed)?;
+    Ok(summary)
+}
+
+fn fill(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result<BackupSummary, OpenError> {
+    let held = DataDir::hold(dir, engine.name())?;
+    let mut backend = engine.open(&held.engine_dir())?;
+    let mut ledger = Ledger::default();
+    let mut batch = Batch::default();
+    let summary = backup::read(from, |entry| {
+        let crate::index::Version { created, modified, value } = entry.version;
+        let record = Record { key: entry.key, slot: crate::index::Slot { modified, created, value: Some(value) } };
+        ledger.add(&record);
+        batch.puts.push((record.physical_key(), record.encode()));
+        if batch.puts.len() >= RESTORE_BATCH {
+            let full = std::mem::take(&mut batch);
+            backend.persist(&full).map_err(|error| backup::BackupError::Io(std::io::Error::other(error)))?;
+        }
+        Ok(())
+    })?;
+    ledger.revision = Revision(summary.revision.0 + bump);
+    ledger.floor = ledger.revision;
+    batch.puts.push((LEDGER_KEY.to_vec(), ledger.encode()));
+    backend.persist(&batch)?;
+    Ok(summary)
+}

@@ -1,0 +1,326 @@
+//! The state and its recent past: the index of versions, and the commits that made them in the order they happened.
+//!
+//! A timeline is the one thing every backend feeds and every reader reads. It knows nothing of disks, threads or
+//! watchers; what it is told, it remembers, until its bounds say to forget.
+
+use crate::error::ReadError;
+use crate::index::{Index, Size, Slot, Version};
+use crate::key::{Key, KeyRange};
+use crate::txn::Revision;
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What one commit did to one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub revision: Revision,
+    pub key: Key,
+    pub previous: Option<Version>,
+    /// `None`: the key was deleted.
+    pub current: Option<Version>,
+}
+
+/// Everything one transaction changed, at its revision. Shared by every reader.
+#[derive(Debug)]
+pub(crate) struct Commit {
+    pub(crate) revision: Revision,
+    pub(crate) changes: Arc<[Arc<Change>]>,
+    /// When this process learned of it, on the store's clock.
+    learned: Duration,
+    weight: usize,
+}
+
+/// A key and the value written to it, or `None` where it was deleted.
+pub(crate) type Writes = Vec<(Key, Option<Bytes>)>;
+
+/// How much of the past stays readable. Whichever bound is reached first counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryBounds {
+    /// Five minutes: what clients of a revisioned API are used to (etcd compaction in a kube-apiserver).
+    pub age_max: Duration,
+    /// Superseded values and bookkeeping held only for the past, in bytes.
+    pub bytes_max: usize,
+}
+
+impl Default for HistoryBounds {
+    fn default() -> Self {
+        Self { age_max: Duration::from_secs(300), bytes_max: 256 * 1024 * 1024 }
+    }
+}
+
+/// What one remembered change costs besides its superseded value: its own allocations and its slot in the index.
+const CHANGE_BYTES: usize = 320;
+
+/// A range with at most this many keys is searched by key, a wider one by walking the commits: a watcher that
+/// resumes on a small range must not pay for what the rest of the store did meanwhile.
+const VISITS_MAX: usize = 16 * 1024;
+
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    index: Index,
+    commits: VecDeque<Arc<Commit>>,
+    weight: usize,
+    revision: Revision,
+    floor: Revision,
+}
+
+impl Timeline {
+    /// A timeline as it was stored: `slots` in any order, readable from `floor` to `revision`.
+    pub(crate) fn restore(slots: Vec<(Key, Slot)>, floor: Revision, revision: Revision, now: Duration) -> Self {
+        let index = Index::build(slots);
+        let mut timeline = Self { index, commits: VecDeque::new(), weight: 0, revision, floor };
+        let mut changes = timeline.changes_after_floor();
+        changes.sort_unstable_by_key(|change| change.revision);
+        for group in changes.chunk_by(|a, b| a.revision == b.revision) {
+            timeline.remember(group[0].revision, group.to_vec(), now);
+        }
+        timeline
+    }
+
+    fn changes_after_floor(&self) -> Vec<Arc<Change>> {
+        let mut changes = Vec::new();
+        let mut before: Option<(&Key, &Slot)> = None;
+        for (key, slot) in self.index.slots() {
+            let earlier = before.filter(|(earlier, _)| *earlier == key).map(|(_, slot)| slot);
+            if slot.modified > self.floor {
+                changes.push(Arc::new(Change {
+                    revision: slot.modified,
+                    key: key.clone(),
+                    previous: earlier.and_then(Slot::live),
+                    current: slot.live(),
+                }));
+            }
+            before = Some((key, slot));
+        }
+        changes
+    }
+
+    pub(crate) fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The oldest revision that can be read. Changes after it can be watched.
+    pub(crate) fn floor(&self) -> Revision {
+        self.floor
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        self.index.size()
+    }
+
+    pub(crate) fn history_bytes(&self) -> usize {
+        self.weight
+    }
+
+    pub(crate) fn newest(&self, key: &[u8]) -> Option<Version> {
+        self.index.newest(key)
+    }
+
+    /// Whether `revision` can be read.
+    pub(crate) fn check(&self, revision: Revision) -> Result<(), ReadError> {
+        if revision < self.floor {
+            return Err(ReadError::Compacted { asked: revision, oldest: self.floor });
+        }
+        if revision > self.revision {
+            return Err(ReadError::Future { asked: revision, newest: self.revision });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn get(&self, key: &[u8], at: Revision) -> Result<Option<Version>, ReadError> {
+        self.check(at)?;
+        Ok(self.index.get(key, at))
+    }
+
+    pub(crate) fn scan(
+        &self,
+        range: &KeyRange,
+        at: Revision,
+    ) -> Result<impl Iterator<Item = (&Key, Version)>, ReadError> {
+        self.check(at)?;
+        Ok(self.index.scan(range, at))
+    }
+
+    /// Takes in a commit. `revision` must lie after everything known.
+    pub(crate) fn apply(&mut self, revision: Revision, writes: Writes, now: Duration) -> Arc<Commit> {
+        debug_assert!(revision > self.revision, "history grows forward");
+        let changes = writes
+            .into_iter()
+            .map(|(key, value)| {
+                let previous = self.index.write(&key, revision, value.clone());
+                let created = previous.as_ref().map_or(revision, |previous| previous.created);
+                let current = value.map(|value| Version { created, modified: revision, value });
+                Arc::new(Change { revision, key, previous, current })
+            })
+            .collect();
+        self.revision = revision;
+        self.remember(revision, changes, now)
+    }
+
+    /// The store has reached `revision` without a change of ours (etcd counts other prefixes too).
+    #[cfg(feature = "etcd")]
+    pub(crate) fn advance(&mut self, revision: Revision) {
+        self.revision = self.revision.max(revision);
+    }
+
+    fn remember(&mut self, revision: Revision, changes: Vec<Arc<Change>>, now: Duration) -> Arc<Commit> {
+        let weight = changes.iter().map(|change| change.weight()).sum();
+        let commit = Arc::new(Commit { revision, changes: changes.into(), learned: now, weight });
+        self.weight += weight;
+        self.commits.push_back(commit.clone());
+        commit
+    }
+
+    /// The commit at exactly `revision`, if it is remembered.
+    pub(crate) fn commit_at(&self, revision: Revision) -> Option<&Arc<Commit>> {
+        let at = self.commits.partition_point(|commit| commit.revision < revision);
+        self.commits.get(at).filter(|commit| commit.revision == revision)
+    }
+
+    /// At most `limit` commits after `after`, oldest first.
+    pub(crate) fn commits_after(&self, after: Revision, limit: usize) -> Result<Vec<Arc<Commit>>, ReadError> {
+        if after < self.floor {
+            return Err(ReadError::Compacted { asked: after, oldest: self.floor });
+        }
+        let from = self.commits.partition_point(|commit| commit.revision <= after);
+        Ok(self.commits.range(from..).take(limit).cloned().collect())
+    }
+
+    /// The revisions after `after` that changed something in `range`, in order. The cost follows the smaller of
+    /// the range and the time that passed.
+    pub(crate) fn revisions_after(&self, range: &KeyRange, after: Revision) -> Result<VecDeque<Revision>, ReadError> {
+        self.check(after)?;
+        let from = self.commits.partition_point(|commit| commit.revision <= after);
+        let visits_max = VISITS_MAX.min(self.commits.len() - from);
+        if let Some(mut found) = self.index.revisions_after(range, after, visits_max) {
+            found.sort_unstable();
+            found.dedup();
+            return Ok(found.into());
+        }
+        let touched = |commit: &&Arc<Commit>| commit.changes.iter().any(|change| range.contains(change.key.as_bytes()));
+        Ok(self.commits.range(from..).filter(touched).map(|commit| commit.revision).collect())
+    }
+
+    /// The revision up to which `bounds` ask to forget.
+    pub(crate) fn due(&self, bounds: &HistoryBounds, now: Duration) -> Revision {
+        let mut floor = self.floor;
+        let mut weight = self.weight;
+        for commit in &self.commits {
+            if weight <= bounds.bytes_max && now.saturating_sub(commit.learned) <= bounds.age_max {
+                break;
+            }
+            floor = commit.revision;
+            weight -= commit.weight;
+        }
+        floor
+    }
+
+    /// Forgets up to `floor`, at most about `changes_max` changes at a time, and returns the slots that went.
+    /// Afterwards `self.floor()` says how far it got.
+    pub(crate) fn forget(&mut self, floor: Revision, changes_max: usize) -> Vec<(Key, Slot)> {
+        let mut forgotten = Vec::new();
+        let mut visited = 0;
+        while let Some(commit) = self.commits.front().filter(|commit| commit.revision <= floor).cloned() {
+            if visited >= changes_max {
+                return forgotten;
+            }
+            self.commits.pop_front();
+            self.weight -= commit.weight;
+            self.floor = commit.revision;
+            visited += commit.changes.len();
+            for change in commit.changes.iter() {
+                let slots = self.index.prune(&change.key, self.floor);
+                forgotten.extend(slots.into_iter().map(|slot| (change.key.clone(), slot)));
+            }
+        }
+        self.floor = self.floor.max(floor.min(self.revision));
+        forgotten
+    }
+}
+
+impl Change {
+    fn weight(&self) -> usize {
+        let superseded = self.previous.as_ref().map_or(0, |previous| previous.value.len());
+        CHANGE_BYTES + self.key.as_bytes().len() + superseded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(timeline: &mut Timeline, revision: u64, key: &str, value: &str) {
+        timeline.apply(
+            Revision(revision),
+            vec![(Key::new(key), Some(Bytes::copy_from_slice(value.as_bytes())))],
+            at(revision),
+        );
+    }
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn hundred() -> Timeline {
+        let mut timeline = Timeline::default();
+        for revision in 1..=100 {
+            put(&mut timeline, revision, &format!("k{}", revision % 10), &revision.to_string());
+        }
+        timeline
+    }
+
+    #[test]
+    fn history_is_bounded_by_age() {
+        let timeline = hundred();
+        let bounds = HistoryBounds { age_max: at(30), bytes_max: usize::MAX };
+        assert_eq!(timeline.due(&bounds, at(100)), Revision(69));
+        assert_eq!(timeline.due(&bounds, at(1000)), Revision(100));
+    }
+
+    #[test]
+    fn history_is_bounded_by_bytes() {
+        let timeline = hundred();
+        let bounds = HistoryBounds { age_max: Duration::MAX, bytes_max: timeline.history_bytes() / 2 };
+        let due = timeline.due(&bounds, at(100));
+        assert!((Revision(45)..Revision(55)).contains(&due), "{due}");
+    }
+
+    #[test]
+    fn forgetting_goes_in_steps_and_keeps_what_is_current() {
+        let mut timeline = hundred();
+        assert_eq!(timeline.forget(Revision(95), 40).len(), 30, "ten keys were first written in the forty");
+        assert_eq!(timeline.floor(), Revision(40));
+        timeline.forget(Revision(95), usize::MAX);
+        assert_eq!(timeline.floor(), Revision(95));
+        assert_eq!(
+            timeline.get(b"k1", Revision(91)).unwrap_err(),
+            ReadError::Compacted { asked: Revision(91), oldest: Revision(95) }
+        );
+        assert_eq!(timeline.get(b"k1", Revision(95)).unwrap().unwrap().value, "91");
+        assert_eq!(timeline.scan(&KeyRange::all(), Revision(100)).unwrap().count(), 10);
+    }
+
+    #[test]
+    fn a_resuming_watcher_finds_the_same_by_key_and_by_time() {
+        let timeline = hundred();
+        let narrow = timeline.revisions_after(&KeyRange::key("k3"), Revision(50)).unwrap();
+        assert_eq!(narrow, [53, 63, 73, 83, 93].map(Revision));
+        // One commit behind is cheaper by time than ten keys are by key.
+        let wide = timeline.revisions_after(&KeyRange::all(), Revision(99)).unwrap();
+        assert_eq!(wide, [Revision(100)]);
+    }
+
+    #[test]
+    fn a_stored_timeline_is_restored_with_its_past() {
+        let timeline = hundred();
+        let slots: Vec<_> = timeline.index.slots().map(|(key, slot)| (key.clone(), slot.clone())).collect();
+        let restored = Timeline::restore(slots, Revision(20), Revision(100), at(0));
+        assert_eq!(restored.get(b"k3", Revision(50)), timeline.get(b"k3", Revision(50)));
+        let expected = timeline.commits_after(Revision(20), usize::MAX).unwrap();
+        let found = restored.commits_after(Revision(20), usize::MAX).unwrap();
+        let changes = |commits: Vec<Arc<Commit>>| commits.iter().flat_map(|c| c.changes.to_vec()).collect::<Vec<_>>();
+        assert_eq!(changes(found), changes(expected));
+    }
+}
