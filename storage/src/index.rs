@@ -82,7 +82,7 @@ pub(crate) struct Index {
 impl Index {
     /// Builds the index of what a backend has stored. `slots` may come in any order.
     pub(crate) fn build(mut slots: Vec<(Key, Slot)>) -> Self {
-        slots.sort_unstable_by(|(a, left), (b, right)| a.cmp(b).then(left.modified.cmp(&right.modified)));
+        sort(&mut slots);
         let mut size = Size::default();
         let mut chains: Vec<(Key, Chain)> = Vec::with_capacity(slots.len());
         for (key, slot) in slots {
@@ -180,6 +180,19 @@ impl Index {
         let chains = (!range.is_empty()).then(|| self.chains.range::<[u8], _>((start, end)));
         chains.into_iter().flatten()
     }
+}
+
+/// Sorts by key and revision: each core a part of it, then the parts, which a merging sort recognises.
+fn sort(slots: &mut [(Key, Slot)]) {
+    let order = |(a, left): &(Key, Slot), (b, right): &(Key, Slot)| a.cmp(b).then(left.modified.cmp(&right.modified));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let part = slots.len().div_ceil(cores).max(1);
+    std::thread::scope(|scope| {
+        for part in slots.chunks_mut(part) {
+            scope.spawn(move || part.sort_unstable_by(order));
+        }
+    });
+    slots.sort_by(order);
 }
 
 impl Size {

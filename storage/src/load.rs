@@ -4,35 +4,30 @@ use crate::backend::Backend;
 use crate::error::BackendError;
 use crate::index::Slot;
 use crate::key::Key;
-use crate::record::{Damage, LEDGER_KEY, Ledger, Record};
+use crate::record::{LEDGER_KEY, Ledger, RECORDS_END, Record, records_from};
 use crate::timeline::Timeline;
+use crate::txn::Revision;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+/// Reading is split by revision into so many parts for each thread: enough for the threads to finish together though
+/// the parts are not equally large.
+const PARTS_PER_THREAD: u64 = 8;
+const THREADS_MAX: usize = 8;
+
 /// Reads everything. `path` is what a complaint names.
-pub(crate) fn load(backend: &mut dyn Backend, path: &Path, now: Duration) -> Result<(Timeline, Ledger), BackendError> {
+pub(crate) fn load(backend: &dyn Backend, path: &Path, now: Duration) -> Result<(Timeline, Ledger), BackendError> {
     let damaged = |what: String| BackendError::Damaged { path: path.to_owned(), what };
-    let mut ledger = None;
-    let mut found = Ledger::default();
-    let mut slots: Vec<(Key, Slot)> = Vec::new();
-    backend.scan(&[], &mut |key, value| {
-        if key == LEDGER_KEY {
-            ledger = Some(Ledger::decode(value).map_err(|damage| damaged(damage.to_string()))?);
-            return Ok(ControlFlow::Continue(()));
-        }
-        let record = Record::decode(key, value).map_err(|damage| damaged(damage.to_string()))?;
-        found.add(&record);
-        slots.push((record.key, record.slot));
-        Ok(ControlFlow::Continue(()))
-    })?;
-    let ledger = match ledger {
+    let stored = ledger(backend, path)?;
+    let Loaded { slots, mut found } = records(backend, path, stored.unwrap_or_default().revision)?;
+    let ledger = match stored {
         Some(ledger) => ledger,
         None if slots.is_empty() => Ledger::default(),
         None => return Err(damaged(format!("it has {} records and no ledger", found.records))),
     };
-    found.revision = ledger.revision;
-    found.floor = ledger.floor;
+    (found.revision, found.floor) = (ledger.revision, ledger.floor);
     if found != ledger {
         return Err(damaged(format!(
             "its ledger at revision {} counts {} records, but {} were found{}",
@@ -45,14 +40,79 @@ pub(crate) fn load(backend: &mut dyn Backend, path: &Path, now: Duration) -> Res
     Ok((Timeline::restore(slots, ledger.floor, ledger.revision, now), ledger))
 }
 
-/// Just the ledger.
-pub(crate) fn ledger(backend: &mut dyn Backend) -> Result<Ledger, BackendError> {
-    let mut ledger = Ok(Ledger::default());
-    backend.scan(LEDGER_KEY, &mut |key, value| {
+/// The ledger, if there is one.
+pub(crate) fn ledger(backend: &dyn Backend, path: &Path) -> Result<Option<Ledger>, BackendError> {
+    let mut found = None;
+    backend.scan(LEDGER_KEY, &records_from(Revision::ZERO), &mut |key, value| {
         if key == LEDGER_KEY {
-            ledger = Ledger::decode(value);
+            found = Some(Ledger::decode(value));
         }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let damaged = |what: String| BackendError::Damaged { path: path.to_owned(), what };
+    found.transpose().map_err(|damage| damaged(damage.to_string()))
+}
+
+#[derive(Default)]
+struct Loaded {
+    slots: Vec<(Key, Slot)>,
+    found: Ledger,
+}
+
+/// Reads all records, on several threads.
+fn records(backend: &dyn Backend, path: &Path, newest: Revision) -> Result<Loaded, BackendError> {
+    let oldest = oldest_record(backend)?.unwrap_or(newest);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    let parts = threads as u64 * PARTS_PER_THREAD;
+    let width = (newest.0.saturating_sub(oldest.0) / parts).max(1);
+    let next = AtomicU64::new(0);
+    let read_parts = || {
+        let mut loaded = Loaded::default();
+        loop {
+            let part = next.fetch_add(1, Ordering::Relaxed);
+            if part >= parts {
+                return Ok(loaded);
+            }
+            let start = if part == 0 { 0 } else { oldest.0.saturating_add(part * width) };
+            let last = part == parts - 1;
+            let end = oldest.0.saturating_add((part + 1) * width);
+            let to = if last { RECORDS_END.to_vec() } else { records_from(Revision(end)) };
+            read_part(backend, path, &records_from(Revision(start)), &to, &mut loaded)?;
+        }
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(read_parts)).collect();
+        let mut all = read_parts()?;
+        for other in others {
+            let loaded = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            all.slots.extend(loaded.slots);
+            all.found.merge(&loaded.found);
+        }
+        Ok(all)
+    })
+}
+
+fn read_part(
+    backend: &dyn Backend,
+    path: &Path,
+    from: &[u8],
+    to: &[u8],
+    loaded: &mut Loaded,
+) -> Result<(), BackendError> {
+    backend.scan(from, to, &mut |key, value| {
+        let damaged = |what: String| BackendError::Damaged { path: path.to_owned(), what };
+        let record = Record::decode(key, value).map_err(|damage| damaged(damage.to_string()))?;
+        loaded.found.add(&record);
+        loaded.slots.push((record.key, record.slot));
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+fn oldest_record(backend: &dyn Backend) -> Result<Option<Revision>, BackendError> {
+    let mut oldest = None;
+    backend.scan(&records_from(Revision::ZERO), RECORDS_END, &mut |key, _| {
+        oldest = key.get(1..).and_then(<[u8]>::first_chunk).map(|bytes| Revision(u64::from_be_bytes(*bytes)));
         Ok(ControlFlow::Break(()))
     })?;
-    ledger.map_err(|damage: Damage| BackendError::Damaged { path: "the ledger".into(), what: damage.to_string() })
+    Ok(oldest)
 }

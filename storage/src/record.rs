@@ -23,6 +23,14 @@ const HEADER_BYTES: usize = 18;
 const RECORD_TAG: u8 = b'R';
 pub(crate) const LEDGER_KEY: &[u8] = b"L";
 
+/// Where the records from `revision` on begin. Everything before the first of them is not a record.
+pub(crate) fn records_from(revision: Revision) -> Vec<u8> {
+    [[RECORD_TAG].as_slice(), &revision.0.to_be_bytes()].concat()
+}
+
+/// Where the records end.
+pub(crate) const RECORDS_END: &[u8] = &[RECORD_TAG + 1];
+
 /// What is wrong with bytes that should be a record or a ledger.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Damage {
@@ -118,6 +126,12 @@ impl Ledger {
     pub(crate) fn add(&mut self, record: &Record) {
         self.records += 1;
         self.digest = self.digest.wrapping_add(record.checksum());
+    }
+
+    /// Adds what was counted elsewhere.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.records += other.records;
+        self.digest = self.digest.wrapping_add(other.digest);
     }
 
     pub(crate) fn subtract(&mut self, record: &Record) {

@@ -105,9 +105,9 @@ impl Store {
         let held = DataDir::hold(dir, engine.name())?;
         let (witness, acknowledged) = Witness::open(&held.witness())?;
         let engine_dir = held.engine_dir();
-        let mut backend = engine.open(&engine_dir).map_err(damaged_by_name)?;
+        let backend = engine.open(&engine_dir).map_err(damaged_by_name)?;
         let (timeline, ledger) =
-            load::load(&mut *backend, &engine_dir, options.clock.now()).map_err(damaged_by_name)?;
+            load::load(&*backend, &engine_dir, options.clock.now()).map_err(damaged_by_name)?;
         if ledger.revision < acknowledged {
             return Err(OpenError::Damaged {
                 file: engine_dir,
@@ -128,8 +128,8 @@ impl Store {
     }
 
     /// A store on a backend of the caller's choice.
-    pub fn on(mut backend: Box<dyn Backend>, options: Options) -> Result<Self, OpenError> {
-        let (timeline, ledger) = load::load(&mut *backend, Path::new("the backend"), options.clock.now())?;
+    pub fn on(backend: Box<dyn Backend>, options: Options) -> Result<Self, OpenError> {
+        let (timeline, ledger) = load::load(&*backend, Path::new("the backend"), options.clock.now())?;
         let shared = Shared::start(timeline, options.clock);
         let committer =
             Committer::start(backend, ledger, Witness::default(), shared.clone(), options.limits, options.history);

@@ -60,39 +60,46 @@ fn scramble(number: u64) -> u64 {
 #[derive(Debug)]
 pub struct FaultyBackend<B> {
     inner: B,
+    luck: Luck,
+}
+
+#[derive(Debug)]
+struct Luck {
     faults: Faults,
-    broken: bool,
+    broken: AtomicBool,
 }
 
 impl<B: Backend> FaultyBackend<B> {
     pub fn new(inner: B, faults: Faults) -> Self {
-        Self { inner, faults, broken: false }
+        Self { inner, luck: Luck { faults, broken: AtomicBool::new(false) } }
     }
+}
 
-    fn between<T>(&mut self, step: impl FnOnce(&mut B) -> Result<T, BackendError>) -> Result<T, BackendError> {
-        if self.broken {
+impl Luck {
+    fn around<T>(&self, step: impl FnOnce() -> Result<T, BackendError>) -> Result<T, BackendError> {
+        if self.broken.load(Ordering::SeqCst) {
             return Err(BackendError::Interrupted);
         }
         let result = self.faults.step().and_then(|()| {
-            let done = step(&mut self.inner)?;
+            let done = step()?;
             self.faults.step().map(|()| done)
         });
-        self.broken = result.is_err();
+        self.broken.store(result.is_err(), Ordering::SeqCst);
         result
     }
 }
 
 impl<B: Backend> Backend for FaultyBackend<B> {
-    fn scan(&mut self, from: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
-        self.between(|inner| inner.scan(from, visit))
+    fn scan(&self, from: &[u8], to: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
+        self.luck.around(|| self.inner.scan(from, to, visit))
     }
 
     fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
-        self.between(|inner| inner.persist(batch))
+        self.luck.around(|| self.inner.persist(batch))
     }
 
     fn reopen(&mut self) -> Result<(), BackendError> {
-        self.broken = false;
-        self.between(|inner| inner.reopen())
+        self.luck.broken.store(false, Ordering::SeqCst);
+        self.luck.around(|| self.inner.reopen())
     }
 }

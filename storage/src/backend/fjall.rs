@@ -62,10 +62,10 @@ impl fmt::Debug for FjallBackend {
 }
 
 impl Backend for FjallBackend {
-    fn scan(&mut self, from: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
+    fn scan(&self, from: &[u8], to: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
         let open = self.opened()?;
         guarded(&self.dir, || {
-            for pair in open.pairs.range(from.to_vec()..) {
+            for pair in open.pairs.range(from..to) {
                 let (key, value) = pair.into_inner().map_err(|error| explain(&self.dir, error))?;
                 if visit(&key, &value)?.is_break() {
                     break;

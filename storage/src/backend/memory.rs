@@ -10,8 +10,8 @@ pub struct MemoryBackend {
 }
 
 impl Backend for MemoryBackend {
-    fn scan(&mut self, from: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
-        for (key, value) in self.pairs.range(from.to_vec()..) {
+    fn scan(&self, from: &[u8], to: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
+        for (key, value) in self.pairs.range(from.to_vec()..to.to_vec()) {
             if visit(key, value)?.is_break() {
                 break;
             }

@@ -20,10 +20,10 @@ use std::path::Path;
 /// Called with each stored pair, until it breaks off or fails.
 pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, BackendError> + 'a;
 
-/// An embedded engine, used by one thread at a time.
-pub trait Backend: Send {
-    /// Walks all pairs with a key at or after `from`, in order of their keys.
-    fn scan(&mut self, from: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError>;
+/// An embedded engine. One thread writes; several may scan at once.
+pub trait Backend: Send + Sync {
+    /// Walks all pairs from the key `from` (included) to `to` (excluded), in order of their keys.
+    fn scan(&self, from: &[u8], to: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError>;
 
     /// Makes `batch` durable: once this returns `Ok` it survives the loss of power; if it returns an error, or the
     /// process dies in it, the whole batch may be there or none of it.

@@ -115,11 +115,11 @@ impl fmt::Debug for SledBackend {
 }
 
 impl Backend for SledBackend {
-    fn scan(&mut self, from: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
+    fn scan(&self, from: &[u8], to: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
         let open = self.opened()?;
         let failed = |error| explain(&self.dir, error);
         guarded(&self.dir, || {
-            for pair in open.db.range(pair_key(from)..vec![PAIR + 1]) {
+            for pair in open.db.range(pair_key(from)..pair_key(to)) {
                 let (stored_key, stored) = pair.map_err(failed)?;
                 let key = &stored_key[1..];
                 let value = open.value(key, &stored).map_err(failed)?.ok_or_else(|| BackendError::Damaged {

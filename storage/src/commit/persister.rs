@@ -12,7 +12,7 @@ use crate::timeline::{HistoryBounds, Writes};
 use crate::txn::Revision;
 use crate::witness::Witness;
 use crossbeam_channel::Receiver;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -115,7 +115,7 @@ impl Persister {
     /// failed may have dropped it from the way to the disk.
     fn look(&mut self, uncertain: &Uncertain) -> Result<Ledger, BackendError> {
         self.backend.reopen()?;
-        let stored = load::ledger(&mut *self.backend)?;
+        let stored = load::ledger(&*self.backend, Path::new("the store"))?.unwrap_or_default();
         if stored == uncertain.ledger {
             self.backend.persist(&uncertain.stored)?;
         }
