@@ -173,6 +173,18 @@ impl Index {
         forgotten
     }
 
+    /// Prunes every key: for what was stored before it could be pruned.
+    pub(crate) fn prune_all(&mut self, floor: Revision) -> Vec<(Key, Slot)> {
+        let changed = |chain: &Chain| !chain.older.is_empty() || chain.newest.value.is_none();
+        let keys: Vec<Key> =
+            self.chains.iter().filter(|(_, chain)| changed(chain)).map(|(key, _)| key.clone()).collect();
+        let pruned = keys.into_iter().flat_map(|key| {
+            let slots = self.prune(&key, floor);
+            slots.into_iter().map(move |slot| (key.clone(), slot))
+        });
+        pruned.collect()
+    }
+
     fn chains_in(&self, range: &KeyRange) -> impl Iterator<Item = (&Key, &Chain)> {
         let start = Bound::Included(range.start().as_bytes());
         let end = range.end().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));

@@ -4,7 +4,7 @@ use crate::backend::Backend;
 use crate::error::BackendError;
 use crate::index::Slot;
 use crate::key::Key;
-use crate::record::{LEDGER_KEY, Ledger, RECORDS_END, Record, records_from};
+use crate::record::{Dead, Ledger, RECORDS_END, Record, records_from};
 use crate::timeline::Timeline;
 use crate::txn::Revision;
 use std::ops::ControlFlow;
@@ -17,8 +17,16 @@ use std::time::Duration;
 const PARTS_PER_THREAD: u64 = 8;
 const THREADS_MAX: usize = 8;
 
+/// What an engine has stored.
+pub(crate) struct Stored {
+    pub(crate) timeline: Timeline,
+    pub(crate) ledger: Ledger,
+    /// Records that nobody can read any more and that were not removed yet.
+    pub(crate) dead: Dead,
+}
+
 /// Reads everything. `path` is what a complaint names.
-pub(crate) fn load(backend: &dyn Backend, path: &Path, now: Duration) -> Result<(Timeline, Ledger), BackendError> {
+pub(crate) fn load(backend: &dyn Backend, path: &Path, now: Duration) -> Result<Stored, BackendError> {
     let damaged = |what: String| BackendError::Damaged { path: path.to_owned(), what };
     let stored = ledger(backend, path)?;
     let Loaded { slots, mut found } = records(backend, path, stored.unwrap_or_default().revision)?;
@@ -37,20 +45,17 @@ pub(crate) fn load(backend: &dyn Backend, path: &Path, now: Duration) -> Result<
             if found.records == ledger.records { ", not the same ones" } else { "" },
         )));
     }
-    Ok((Timeline::restore(slots, ledger.floor, ledger.revision, now), ledger))
+    let (timeline, unseen) = Timeline::restore(slots, ledger.floor, ledger.revision, now);
+    let mut dead = Dead::default();
+    unseen.into_iter().for_each(|(key, slot)| dead.add(&Record { key, slot }));
+    Ok(Stored { timeline, ledger, dead })
 }
 
 /// The ledger, if there is one.
 pub(crate) fn ledger(backend: &dyn Backend, path: &Path) -> Result<Option<Ledger>, BackendError> {
-    let mut found = None;
-    backend.scan(LEDGER_KEY, &records_from(Revision::ZERO), &mut |key, value| {
-        if key == LEDGER_KEY {
-            found = Some(Ledger::decode(value));
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
     let damaged = |what: String| BackendError::Damaged { path: path.to_owned(), what };
-    found.transpose().map_err(|damage| damaged(damage.to_string()))
+    let decode = |bytes: Vec<u8>| Ledger::decode(&bytes).map_err(|damage| damaged(damage.to_string()));
+    backend.ledger()?.map(decode).transpose()
 }
 
 #[derive(Default)]
@@ -111,7 +116,7 @@ fn read_part(
 fn oldest_record(backend: &dyn Backend) -> Result<Option<Revision>, BackendError> {
     let mut oldest = None;
     backend.scan(&records_from(Revision::ZERO), RECORDS_END, &mut |key, _| {
-        oldest = key.get(1..).and_then(<[u8]>::first_chunk).map(|bytes| Revision(u64::from_be_bytes(*bytes)));
+        oldest = key.first_chunk().map(|bytes| Revision(u64::from_be_bytes(*bytes)));
         Ok(ControlFlow::Break(()))
     })?;
     Ok(oldest)

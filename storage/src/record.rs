@@ -1,9 +1,8 @@
 //! What the embedded stores keep: one record for every version of every key, and one ledger that sums them up.
 //!
 //! ```text
-//!   key                              value
-//!   "L"                              the ledger
-//!   "R" revision(8, big endian) key  format(1) kind(1) created(8) checksum(8) bytes
+//!   physical key                 value
+//!   revision(8, big endian) key  format(1) kind(1) created(8) checksum(8) bytes
 //! ```
 //!
 //! Records are ordered by revision, so the engine only ever appends, and a record is never overwritten. The ledger is
@@ -20,16 +19,14 @@ const FORMAT: u8 = 1;
 const VALUE: u8 = 0;
 const TOMBSTONE: u8 = 1;
 const HEADER_BYTES: usize = 18;
-const RECORD_TAG: u8 = b'R';
-pub(crate) const LEDGER_KEY: &[u8] = b"L";
 
-/// Where the records from `revision` on begin. Everything before the first of them is not a record.
+/// Where the records from `revision` on begin.
 pub(crate) fn records_from(revision: Revision) -> Vec<u8> {
-    [[RECORD_TAG].as_slice(), &revision.0.to_be_bytes()].concat()
+    revision.0.to_be_bytes().to_vec()
 }
 
-/// Where the records end.
-pub(crate) const RECORDS_END: &[u8] = &[RECORD_TAG + 1];
+/// Where the records end: no revision comes near it.
+pub(crate) const RECORDS_END: &[u8] = &[u8::MAX; 9];
 
 /// What is wrong with bytes that should be a record or a ledger.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,8 +52,7 @@ pub(crate) struct Record {
 
 impl Record {
     pub(crate) fn physical_key(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(9 + self.key.as_bytes().len());
-        bytes.push(RECORD_TAG);
+        let mut bytes = Vec::with_capacity(8 + self.key.as_bytes().len());
         bytes.extend_from_slice(&self.slot.modified.0.to_be_bytes());
         bytes.extend_from_slice(self.key.as_bytes());
         bytes
@@ -74,8 +70,7 @@ impl Record {
     }
 
     pub(crate) fn decode(physical_key: &[u8], bytes: &[u8]) -> Result<Self, Damage> {
-        let [RECORD_TAG, rest @ ..] = physical_key else { return Err(Damage::Key) };
-        let (revision, key) = take_u64(rest, u64::from_be_bytes).ok_or(Damage::Key)?;
+        let (revision, key) = take_u64(physical_key, u64::from_be_bytes).ok_or(Damage::Key)?;
         if key.is_empty() {
             return Err(Damage::Key);
         }
@@ -100,7 +95,7 @@ impl Record {
     }
 
     /// Covers the place as well as the value: a record that strayed to another key or revision does not match.
-    fn checksum(&self) -> u64 {
+    pub(crate) fn checksum(&self) -> u64 {
         let mut place = Vec::with_capacity(17 + self.key.as_bytes().len());
         place.push(self.kind());
         place.extend_from_slice(&self.slot.created.0.to_le_bytes());
@@ -134,9 +129,9 @@ impl Ledger {
         self.digest = self.digest.wrapping_add(other.digest);
     }
 
-    pub(crate) fn subtract(&mut self, record: &Record) {
+    pub(crate) fn subtract(&mut self, checksum: u64) {
         self.records -= 1;
-        self.digest = self.digest.wrapping_sub(record.checksum());
+        self.digest = self.digest.wrapping_sub(checksum);
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -165,6 +160,43 @@ impl Ledger {
             return Err(Damage::Ledger);
         }
         Ok(Self { revision: Revision(revision), floor: Revision(floor), records, digest })
+    }
+}
+
+/// Records that nobody can read any more. They are removed many at a time: a removal is a write like any other, and an
+/// engine that orders its files by key has to rewrite all that lies between what it removes and what it adds.
+#[derive(Debug, Default)]
+pub(crate) struct Dead {
+    /// Where each is stored, and its checksum.
+    records: Vec<(Vec<u8>, u64)>,
+    bytes: usize,
+}
+
+/// Dead bytes that are worth a removal while the store is busy; an idle one removes what there is.
+const DEAD_BYTES_MIN: usize = 4 << 20;
+
+impl Dead {
+    pub(crate) fn add(&mut self, record: &Record) {
+        self.bytes += record.key.as_bytes().len() + record.slot.value.as_ref().map_or(0, Bytes::len);
+        self.records.push((record.physical_key(), record.checksum()));
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.records.extend(other.records);
+    }
+
+    /// What should be removed now.
+    pub(crate) fn due(&mut self, idle: bool) -> Self {
+        if idle || self.bytes >= DEAD_BYTES_MIN { std::mem::take(self) } else { Self::default() }
+    }
+
+    pub(crate) fn records(&self) -> &[(Vec<u8>, u64)] {
+        &self.records
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty()
     }
 }
 
@@ -229,7 +261,7 @@ mod tests {
             records.iter().for_each(|record| forward.add(record));
             records.iter().rev().for_each(|record| backward.add(record));
             prop_assert_eq!(forward, backward);
-            records.iter().for_each(|record| forward.subtract(record));
+            records.iter().for_each(|record| forward.subtract(record.checksum()));
             prop_assert_eq!(forward, Ledger::default());
         }
     }

@@ -2,14 +2,14 @@
 
 use crate::backend::{Backend, Batch, FjallBackend, MemoryBackend, SledBackend};
 use crate::backup::{self, BackupSummary};
-use crate::commit::{Answer, Committer};
+use crate::commit::{Answer, Committer, Disk};
 use crate::control::Control;
 use crate::datadir::{self, DataDir, control_socket};
 use crate::error::{BackendError, CommitError, OpenError, ReadError};
 use crate::index::Size;
 use crate::key::KeyRange;
-use crate::load;
-use crate::record::{LEDGER_KEY, Ledger, Record};
+use crate::load::{self, Stored};
+use crate::record::{Ledger, Record};
 use crate::shared::{Clock, Shared};
 use crate::snapshot::Snapshot;
 use crate::timeline::HistoryBounds;
@@ -106,7 +106,7 @@ impl Store {
         let (witness, acknowledged) = Witness::open(&held.witness())?;
         let engine_dir = held.engine_dir();
         let backend = engine.open(&engine_dir).map_err(damaged_by_name)?;
-        let (timeline, ledger) =
+        let Stored { timeline, ledger, dead } =
             load::load(&*backend, &engine_dir, options.clock.now()).map_err(damaged_by_name)?;
         if ledger.revision < acknowledged {
             return Err(OpenError::Damaged {
@@ -123,16 +123,18 @@ impl Store {
         let control = Control::listen(socket.clone(), &shared)
             .inspect_err(|error| tracing::warn!(%error, socket = %socket.display(), "no copies while running"))
             .ok();
-        let committer = Committer::start(backend, ledger, witness, shared.clone(), options.limits, options.history);
+        let disk = Disk { backend, witness, ledger, dead };
+        let committer = Committer::start(disk, shared.clone(), options.limits, options.history);
         Ok(Self::assemble(committer, shared, control, Some(held)))
     }
 
     /// A store on a backend of the caller's choice.
     pub fn on(backend: Box<dyn Backend>, options: Options) -> Result<Self, OpenError> {
-        let (timeline, ledger) = load::load(&*backend, Path::new("the backend"), options.clock.now())?;
+        let found = load::load(&*backend, Path::new("the backend"), options.clock.now())?;
+        let Stored { timeline, ledger, dead } = found;
         let shared = Shared::start(timeline, options.clock);
-        let committer =
-            Committer::start(backend, ledger, Witness::default(), shared.clone(), options.limits, options.history);
+        let disk = Disk { backend, witness: Witness::default(), ledger, dead };
+        let committer = Committer::start(disk, shared.clone(), options.limits, options.history);
         Ok(Self::assemble(committer, shared, None, None))
     }
 
@@ -273,14 +275,15 @@ fn fill(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result<Backup
         ledger.add(&record);
         batch.puts.push((record.physical_key(), record.encode()));
         if batch.puts.len() >= RESTORE_BATCH {
-            let full = std::mem::take(&mut batch);
+            let mut full = std::mem::take(&mut batch);
+            full.ledger = ledger.encode();
             backend.persist(&full).map_err(|error| backup::BackupError::Io(std::io::Error::other(error)))?;
         }
         Ok(())
     })?;
     ledger.revision = Revision(summary.revision.0 + bump);
     ledger.floor = ledger.revision;
-    batch.puts.push((LEDGER_KEY.to_vec(), ledger.encode()));
+    batch.ledger = ledger.encode();
     backend.persist(&batch)?;
     Ok(summary)
 }

@@ -67,16 +67,23 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// A timeline as it was stored: `slots` in any order, readable from `floor` to `revision`.
-    pub(crate) fn restore(slots: Vec<(Key, Slot)>, floor: Revision, revision: Revision, now: Duration) -> Self {
-        let index = Index::build(slots);
+    /// A timeline as it was stored: `slots` in any order, readable from `floor` to `revision`. Returns the slots that
+    /// cannot be seen from there too.
+    pub(crate) fn restore(
+        slots: Vec<(Key, Slot)>,
+        floor: Revision,
+        revision: Revision,
+        now: Duration,
+    ) -> (Self, Vec<(Key, Slot)>) {
+        let mut index = Index::build(slots);
+        let dead = index.prune_all(floor);
         let mut timeline = Self { index, commits: VecDeque::new(), weight: 0, revision, floor };
         let mut changes = timeline.changes_after_floor();
         changes.sort_unstable_by_key(|change| change.revision);
         for group in changes.chunk_by(|a, b| a.revision == b.revision) {
             timeline.remember(group[0].revision, group.to_vec(), now);
         }
-        timeline
+        (timeline, dead)
     }
 
     fn changes_after_floor(&self) -> Vec<Arc<Change>> {
@@ -316,7 +323,8 @@ mod tests {
     fn a_stored_timeline_is_restored_with_its_past() {
         let timeline = hundred();
         let slots: Vec<_> = timeline.index.slots().map(|(key, slot)| (key.clone(), slot.clone())).collect();
-        let restored = Timeline::restore(slots, Revision(20), Revision(100), at(0));
+        let (restored, dead) = Timeline::restore(slots, Revision(20), Revision(100), at(0));
+        assert_eq!(dead.len(), 10, "of each key the version before the one that revision 20 sees");
         assert_eq!(restored.get(b"k3", Revision(50)), timeline.get(b"k3", Revision(50)));
         let expected = timeline.commits_after(Revision(20), usize::MAX).unwrap();
         let found = restored.commits_after(Revision(20), usize::MAX).unwrap();

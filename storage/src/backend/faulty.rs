@@ -94,6 +94,10 @@ impl<B: Backend> Backend for FaultyBackend<B> {
         self.luck.around(|| self.inner.scan(from, to, visit))
     }
 
+    fn ledger(&self) -> Result<Option<Vec<u8>>, BackendError> {
+        self.luck.around(|| self.inner.ledger())
+    }
+
     fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
         self.luck.around(|| self.inner.persist(batch))
     }

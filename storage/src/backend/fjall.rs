@@ -16,6 +16,8 @@ const MEMTABLE_BYTES: u64 = 16 << 20;
 /// The least that fjall accepts is 64 MiB, one journal file.
 const JOURNAL_BYTES: u64 = 256 << 20;
 
+const LEDGER_KEY: &str = "ledger";
+
 pub struct FjallBackend {
     dir: PathBuf,
     /// `None` after a reopening failed.
@@ -25,6 +27,7 @@ pub struct FjallBackend {
 struct Open {
     database: Database,
     pairs: Keyspace,
+    ledger: Keyspace,
 }
 
 impl FjallBackend {
@@ -51,7 +54,8 @@ fn open(dir: &Path) -> Result<Open, BackendError> {
         let options =
             || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES).manual_journal_persist(true);
         let pairs = database.keyspace("pairs", options).map_err(failed)?;
-        Ok(Open { database, pairs })
+        let ledger = database.keyspace("ledger", options).map_err(failed)?;
+        Ok(Open { database, pairs, ledger })
     })
 }
 
@@ -75,6 +79,14 @@ impl Backend for FjallBackend {
         })
     }
 
+    fn ledger(&self) -> Result<Option<Vec<u8>>, BackendError> {
+        let open = self.opened()?;
+        guarded(&self.dir, || {
+            let ledger = open.ledger.get(LEDGER_KEY).map_err(|error| explain(&self.dir, error))?;
+            Ok(ledger.map(|ledger| ledger.to_vec()))
+        })
+    }
+
     fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
         let open = self.opened()?;
         guarded(&self.dir, || {
@@ -85,6 +97,7 @@ impl Backend for FjallBackend {
             for key in &batch.removals {
                 writes.remove(&open.pairs, key.as_slice());
             }
+            writes.insert(&open.ledger, LEDGER_KEY, batch.ledger.as_slice());
             writes.commit().map_err(|error| explain(&self.dir, error))
         })
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub struct MemoryBackend {
     pairs: BTreeMap<Vec<u8>, Vec<u8>>,
+    ledger: Option<Vec<u8>>,
 }
 
 impl Backend for MemoryBackend {
@@ -19,11 +20,16 @@ impl Backend for MemoryBackend {
         Ok(())
     }
 
+    fn ledger(&self) -> Result<Option<Vec<u8>>, BackendError> {
+        Ok(self.ledger.clone())
+    }
+
     fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
         self.pairs.extend(batch.puts.iter().cloned());
         for key in &batch.removals {
             self.pairs.remove(key);
         }
+        self.ledger = Some(batch.ledger.clone());
         Ok(())
     }
 

@@ -25,6 +25,9 @@ pub trait Backend: Send + Sync {
     /// Walks all pairs from the key `from` (included) to `to` (excluded), in order of their keys.
     fn scan(&self, from: &[u8], to: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError>;
 
+    /// The ledger of the last batch; `None` if there was none.
+    fn ledger(&self) -> Result<Option<Vec<u8>>, BackendError>;
+
     /// Makes `batch` durable: once this returns `Ok` it survives the loss of power; if it returns an error, or the
     /// process dies in it, the whole batch may be there or none of it.
     fn persist(&mut self, batch: &Batch) -> Result<(), BackendError>;
@@ -39,6 +42,9 @@ pub trait Backend: Send + Sync {
 pub struct Batch {
     pub puts: Vec<(Vec<u8>, Vec<u8>)>,
     pub removals: Vec<Vec<u8>>,
+    /// Replaces the last one. Not among the pairs, because it is written with every batch: an engine that orders its
+    /// files by key would find it in all of them, and take them all to overlap.
+    pub ledger: Vec<u8>,
 }
 
 /// Runs an engine's own code. Engines panic on files they cannot make sense of; to us that is one more way of being

@@ -17,7 +17,8 @@ const CACHE_BYTES: u64 = 16 << 20;
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// A pair is stored under `P key`: either whole (`W value`) or as the number of its chunks (`C count`), which are
-/// stored under `Q key number`.
+/// stored under `Q key number`. The ledger is stored under `L`.
+const LEDGER_KEY: &[u8] = b"L";
 const PAIR: u8 = b'P';
 const CHUNK: u8 = b'Q';
 const WHOLE: u8 = b'W';
@@ -134,6 +135,14 @@ impl Backend for SledBackend {
         })
     }
 
+    fn ledger(&self) -> Result<Option<Vec<u8>>, BackendError> {
+        let open = self.opened()?;
+        guarded(&self.dir, || {
+            let ledger = open.db.get(LEDGER_KEY).map_err(|error| explain(&self.dir, error))?;
+            Ok(ledger.map(|ledger| ledger.to_vec()))
+        })
+    }
+
     fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
         let open = self.opened()?;
         let failed = |error| explain(&self.dir, error);
@@ -145,6 +154,7 @@ impl Backend for SledBackend {
             for key in &batch.removals {
                 open.remove(&mut writes, key).map_err(failed)?;
             }
+            writes.insert(LEDGER_KEY, batch.ledger.as_slice());
             open.db.apply_batch(writes).map_err(failed)?;
             open.db.flush().map_err(failed)?;
             open.file.sync_data().map_err(|error| BackendError::io(self.dir.join("db"), &error))

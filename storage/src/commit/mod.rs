@@ -12,7 +12,7 @@ mod validator;
 
 use crate::backend::Backend;
 use crate::error::{BackendError, CommitError};
-use crate::record::Ledger;
+use crate::record::{Dead, Ledger};
 use crate::shared::Shared;
 use crate::timeline::{Change, HistoryBounds, Writes};
 use crate::txn::{Limits, Revision, Txn};
@@ -81,6 +81,15 @@ struct Progress {
     failure: Mutex<Option<Arc<BackendError>>>,
 }
 
+/// What is stored: the engine, and what is known of its contents.
+pub(crate) struct Disk {
+    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) witness: Witness,
+    pub(crate) ledger: Ledger,
+    /// Forgotten by readers, still in the engine.
+    pub(crate) dead: Dead,
+}
+
 /// The writing half of an embedded store.
 pub(crate) struct Committer {
     asks: Sender<Ask>,
@@ -91,19 +100,12 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    pub(crate) fn start(
-        backend: Box<dyn Backend>,
-        ledger: Ledger,
-        witness: Witness,
-        shared: Arc<Shared>,
-        limits: Limits,
-        bounds: HistoryBounds,
-    ) -> Self {
+    pub(crate) fn start(disk: Disk, shared: Arc<Shared>, limits: Limits, bounds: HistoryBounds) -> Self {
         let (asks, asked) = crossbeam_channel::unbounded();
         // A rendezvous: a batch keeps growing until the persister is free to take it.
         let (batches, taken) = crossbeam_channel::bounded(0);
         let progress = Arc::new(Progress::default());
-        let persister = Persister::new(backend, ledger, witness, shared.clone(), bounds, progress.clone());
+        let persister = Persister::new(disk, shared.clone(), bounds, progress.clone());
         let validator = Validator::new(shared, progress.clone());
         let threads = vec![
             spawn("store-persist", move || persister.run(&taken)),

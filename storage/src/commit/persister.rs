@@ -1,16 +1,15 @@
 //! Makes batches durable, shows them, answers for them, and forgets what is old.
 
-use super::{Batch, Checked, Committed, Progress};
-use crate::backend::{self, Backend};
+use super::{Batch, Checked, Committed, Disk, Progress};
+use crate::backend;
 use crate::error::{BackendError, CommitError};
 use crate::index::Slot;
 use crate::key::Key;
 use crate::load;
-use crate::record::{LEDGER_KEY, Ledger, Record};
+use crate::record::{Dead, Ledger, Record};
 use crate::shared::Shared;
 use crate::timeline::{HistoryBounds, Writes};
 use crate::txn::Revision;
-use crate::witness::Witness;
 use crossbeam_channel::Receiver;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,15 +19,10 @@ use std::sync::atomic::Ordering;
 const FORGET_STEP: usize = 512;
 
 pub(super) struct Persister {
-    backend: Box<dyn Backend>,
-    /// What the engine holds, as far as is known.
-    ledger: Ledger,
-    witness: Witness,
+    disk: Disk,
     shared: Arc<Shared>,
     bounds: HistoryBounds,
     progress: Arc<Progress>,
-    /// Forgotten by readers, still in the engine: they go with the next batch.
-    forgotten: Vec<Record>,
     /// A batch that failed halfway: only the engine knows whether it is there.
     uncertain: Option<Uncertain>,
 }
@@ -37,19 +31,12 @@ struct Uncertain {
     commits: Vec<(Revision, Writes)>,
     stored: backend::Batch,
     ledger: Ledger,
-    forgotten: Vec<Record>,
+    removed: Dead,
 }
 
 impl Persister {
-    pub(super) fn new(
-        backend: Box<dyn Backend>,
-        ledger: Ledger,
-        witness: Witness,
-        shared: Arc<Shared>,
-        bounds: HistoryBounds,
-        progress: Arc<Progress>,
-    ) -> Self {
-        Self { backend, ledger, witness, shared, bounds, progress, forgotten: Vec::new(), uncertain: None }
+    pub(super) fn new(disk: Disk, shared: Arc<Shared>, bounds: HistoryBounds, progress: Arc<Progress>) -> Self {
+        Self { disk, shared, bounds, progress, uncertain: None }
     }
 
     pub(super) fn run(mut self, batches: &Receiver<Batch>) {
@@ -71,7 +58,7 @@ impl Persister {
         }
         // In step with the writing: a busy store forgets twice as fast as it learns, an idle one catches up.
         let _ = self.forget(None, if idle { usize::MAX } else { 2 * changes + FORGET_STEP });
-        let nothing_left = self.forgotten.is_empty() && self.shared.timeline.read().history_bytes() == 0;
+        let nothing_left = self.disk.dead.is_empty() && self.shared.timeline.read().history_bytes() == 0;
         self.progress.quiet.store(idle && nothing_left && self.uncertain.is_none(), Ordering::Release);
     }
 
@@ -97,27 +84,27 @@ impl Persister {
         };
         if stored == uncertain.ledger {
             // It arrived after all. A restart would have found it, so we show it, late.
-            self.ledger = uncertain.ledger;
-            self.witness.record(self.ledger.revision);
+            self.disk.ledger = uncertain.ledger;
+            self.disk.witness.record(self.disk.ledger.revision);
             self.shared.publish(uncertain.commits);
             self.progress.generation.fetch_add(1, Ordering::AcqRel);
             return Ok(());
         }
-        if stored == self.ledger {
-            self.forgotten.extend(uncertain.forgotten);
+        if stored == self.disk.ledger {
+            self.disk.dead.merge(uncertain.removed);
             return Ok(());
         }
-        let what = format!("it holds revision {}, expected {}", stored.revision, self.ledger.revision);
+        let what = format!("it holds revision {}, expected {}", stored.revision, self.disk.ledger.revision);
         Err((uncertain, BackendError::Damaged { path: PathBuf::from("the store"), what }))
     }
 
     /// The ledger that is really stored. A batch that is there is written once more: it can be read, but the sync that
     /// failed may have dropped it from the way to the disk.
     fn look(&mut self, uncertain: &Uncertain) -> Result<Ledger, BackendError> {
-        self.backend.reopen()?;
-        let stored = load::ledger(&*self.backend, Path::new("the store"))?.unwrap_or_default();
+        self.disk.backend.reopen()?;
+        let stored = load::ledger(&*self.disk.backend, Path::new("the store"))?.unwrap_or_default();
         if stored == uncertain.ledger {
-            self.backend.persist(&uncertain.stored)?;
+            self.disk.backend.persist(&uncertain.stored)?;
         }
         Ok(stored)
     }
@@ -133,23 +120,23 @@ impl Persister {
 
     fn write(&mut self, batch: Batch) {
         let Batch { commits, settled, .. } = batch;
-        let forgotten = std::mem::take(&mut self.forgotten);
+        let removed = self.disk.dead.due(commits.is_empty());
         let (commits, replies): (Vec<_>, Vec<_>) =
             commits.into_iter().map(|Checked { revision, writes, reply }| ((revision, writes), reply)).unzip();
-        if commits.is_empty() && forgotten.is_empty() {
+        if commits.is_empty() && removed.is_empty() {
             answer(settled);
             return;
         }
-        let (stored, ledger) = self.encode(&commits, &forgotten);
-        if let Err(failure) = self.backend.persist(&stored) {
-            self.uncertain = Some(Uncertain { commits, stored, ledger, forgotten });
+        let (stored, ledger) = self.encode(&commits, &removed);
+        if let Err(failure) = self.disk.backend.persist(&stored) {
+            self.uncertain = Some(Uncertain { commits, stored, ledger, removed });
             let failure = CommitError::Uncertain(self.fail(failure));
             replies.into_iter().for_each(|reply| drop(reply.send(Err(failure.clone()))));
             settled.into_iter().for_each(|(reply, _)| drop(reply.send(Err(failure.clone()))));
             return;
         }
-        self.ledger = ledger;
-        self.witness.record(ledger.revision);
+        self.disk.ledger = ledger;
+        self.disk.witness.record(ledger.revision);
         for (commit, reply) in self.shared.publish(commits).into_iter().zip(replies) {
             let _ = reply.send(Ok(Committed { revision: commit.revision, changes: commit.changes.clone() }));
         }
@@ -157,8 +144,8 @@ impl Persister {
     }
 
     /// The batch for the engine, and the ledger once it is stored.
-    fn encode(&self, commits: &[(Revision, Writes)], forgotten: &[Record]) -> (backend::Batch, Ledger) {
-        let mut ledger = self.ledger;
+    fn encode(&self, commits: &[(Revision, Writes)], removed: &Dead) -> (backend::Batch, Ledger) {
+        let mut ledger = self.disk.ledger;
         let mut batch = backend::Batch::default();
         // A key may be created and changed within the batch: the timeline does not know of the first yet.
         let mut created = CreatedWithin::default();
@@ -171,12 +158,12 @@ impl Persister {
             }
             ledger.revision = *revision;
         }
-        for record in forgotten {
-            ledger.subtract(record);
-            batch.removals.push(record.physical_key());
+        for (key, checksum) in removed.records() {
+            ledger.subtract(*checksum);
+            batch.removals.push(key.clone());
         }
         ledger.floor = self.shared.timeline.read().floor();
-        batch.puts.push((LEDGER_KEY.to_vec(), ledger.encode()));
+        batch.ledger = ledger.encode();
         (batch, ledger)
     }
 
@@ -206,7 +193,7 @@ impl Persister {
             let slots = timeline.forget(target, FORGET_STEP.min(budget));
             let reached = timeline.floor();
             drop(timeline);
-            self.forgotten.extend(slots.into_iter().map(|(key, slot): (Key, Slot)| Record { key, slot }));
+            slots.into_iter().for_each(|(key, slot)| self.disk.dead.add(&Record { key, slot }));
             budget = budget.saturating_sub(FORGET_STEP);
             if reached >= target || reached == before || budget == 0 {
                 return Ok(reached);

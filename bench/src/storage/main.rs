@@ -1,0 +1,71 @@
+//! `make bench-storage`: our store and a real etcd, driven in the same run with the same keys and values.
+//!
+//! Ratios come first, because these machines are noisy and a ratio within one run is worth more than a number across
+//! two. Each measure is a file; `peers` gives all of them the same few verbs for every store.
+
+mod bulk;
+mod commits;
+mod disk;
+mod fanout;
+mod peers;
+mod process;
+mod reads;
+mod table;
+mod workload;
+
+use peers::Peer;
+use std::path::PathBuf;
+use table::Report;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// How much to measure.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    seconds: f64,
+    objects: u64,
+    overwrites: u64,
+    watchers: Vec<usize>,
+    scratch: PathBuf,
+}
+
+impl Plan {
+    fn from_args() -> Self {
+        let quick = std::env::args().any(|argument| argument == "--quick");
+        let scratch = std::env::current_dir().unwrap_or_default().join("target/bench");
+        let full =
+            Self { seconds: 5.0, objects: 1_000_000, overwrites: 5_000_000, watchers: vec![1, 100, 10_000], scratch };
+        if quick { Self { seconds: 1.0, objects: 100_000, overwrites: 250_000, ..full } } else { full }
+    }
+}
+
+fn main() {
+    // The measure of what an open store weighs runs in a process of its own.
+    if process::is_probe() {
+        return process::probe();
+    }
+    let plan = Plan::from_args();
+    std::fs::create_dir_all(&plan.scratch).expect("target/bench can be made");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(run(&plan));
+}
+
+async fn run(plan: &Plan) {
+    let mut report = Report::new(plan);
+    report.note(&format!("raw disk: {}", disk::raw_syncs(plan)));
+    for measure in [commits::NAME, reads::NAME, fanout::NAME, bulk::NAME, bulk::OVERWRITES] {
+        eprintln!("{measure} ...");
+        for peer in Peer::ALL {
+            let rows = match measure {
+                commits::NAME => commits::measure(plan, peer).await,
+                reads::NAME => reads::measure(plan, peer).await,
+                fanout::NAME => fanout::measure(plan, peer).await,
+                bulk::NAME => bulk::measure(plan, peer).await,
+                _ => bulk::overwrite(plan, peer).await,
+            };
+            report.add(peer, rows);
+        }
+    }
+    report.print();
+}
