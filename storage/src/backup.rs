@@ -6,7 +6,7 @@
 //!   end                 0  entries(8)  checksum of everything before it(8)
 //! ```
 
-use crate::error::ReadError;
+use crate::error::BackupError;
 use crate::index::Version;
 use crate::key::{Key, KeyRange};
 use crate::snapshot::{Entry, Snapshot};
@@ -20,20 +20,6 @@ const ENTRY: u8 = 1;
 const END: u8 = 0;
 /// No stored key or value comes near it; a length beyond it is damage, not a reason to allocate.
 const LENGTH_MAX: u32 = 256 << 20;
-
-#[derive(Debug, thiserror::Error)]
-pub enum BackupError {
-    #[error("this is not a backup, or one of another version")]
-    NotABackup,
-    #[error("the backup ends before its end")]
-    CutShort,
-    #[error("the backup is damaged: {what}")]
-    Damaged { what: String },
-    #[error("the backup could not be transferred")]
-    Io(#[source] io::Error),
-    #[error("the store could not be read")]
-    Read(#[from] ReadError),
-}
 
 /// What a backup holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

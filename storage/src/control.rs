@@ -2,7 +2,8 @@
 //!
 //! This is how a store that another process holds is backed up, inspected and verified.
 
-use crate::backup::{self, BackupError};
+use crate::backup;
+use crate::error::BackupError;
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
 use std::io::{self, BufWriter};

@@ -1,25 +1,10 @@
 //! Everything that can go wrong, by name.
 
 use crate::key::Key;
-use crate::txn::{Expect, Revision};
+use crate::txn::{Expect, Invalid, Revision};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// A transaction that no store would take.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Invalid {
-    #[error("a key must not be empty")]
-    EmptyKey,
-    #[error("key of {bytes} bytes is over the limit of {max}")]
-    KeyTooLong { bytes: usize, max: usize },
-    #[error("value of {bytes} bytes for {key} is over the limit of {max}")]
-    ValueTooLarge { key: Key, bytes: usize, max: usize },
-    #[error("transaction of {operations} operations is over the limit of {max}")]
-    TooManyOperations { operations: usize, max: usize },
-    #[error("{key} is written twice in one transaction")]
-    WrittenTwice { key: Key },
-}
 
 /// Why a commit was not acknowledged.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -77,7 +62,22 @@ pub enum OpenError {
     #[error("{} is not empty; restore into a new directory", .dir.display())]
     NotEmpty { dir: PathBuf },
     #[error("the backup cannot be read")]
-    Backup(#[from] crate::backup::BackupError),
+    Backup(#[from] BackupError),
+}
+
+/// Why a backup could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    #[error("this is not a backup, or one of another version")]
+    NotABackup,
+    #[error("the backup ends before its end")]
+    CutShort,
+    #[error("the backup is damaged: {what}")]
+    Damaged { what: String },
+    #[error("the backup could not be transferred")]
+    Io(#[source] io::Error),
+    #[error("the store could not be read")]
+    Read(#[from] ReadError),
 }
 
 /// What a backend says when it cannot do its work.

@@ -1,14 +1,14 @@
 //! What the parts of an open store share: the timeline, the watchers, the clock.
 
 use crate::error::ReadError;
-use crate::key::KeyRange;
+use crate::hub::Hub;
 use crate::timeline::{Commit, Timeline, Writes};
 use crate::txn::Revision;
-use crate::watch::{Hub, Watcher, dispatch};
+use crossbeam_channel::Receiver;
 use parking_lot::RwLock;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -52,6 +52,9 @@ pub(crate) struct Shared {
 
 /// Commits made visible in one go: bounds how long readers wait for a large batch.
 const APPLY_MAX: usize = 128;
+
+/// Commits in one round: enough to make a round worth its wake-ups, few enough not to hold the timeline for long.
+const COMMITS_PER_ROUND: usize = 256;
 
 impl Shared {
     /// Starts the dispatcher, which ends with the store.
@@ -98,10 +101,6 @@ impl Shared {
         self.hub.ring();
     }
 
-    pub(crate) fn watch(self: &Arc<Self>, range: KeyRange, after: Revision) -> Result<Watcher, ReadError> {
-        Watcher::new(self.clone(), range, after)
-    }
-
     /// Waits until everything up to `revision` can be read here.
     pub(crate) async fn reached(&self, revision: Revision) -> Result<(), ReadError> {
         let mut applied = self.applied.subscribe();
@@ -124,4 +123,41 @@ impl Shared {
         self.applied.send_modify(|_| ());
         self.hub.ring();
     }
+}
+
+/// The dispatcher's thread: follows the timeline and routes what happens, until the store is gone.
+fn dispatch(shared: Weak<Shared>, rings: &Receiver<()>) {
+    while rings.recv().is_ok() {
+        let Some(shared) = shared.upgrade() else { return };
+        while dispatch_round(&shared) {}
+        if shared.is_closed() {
+            shared.hub.disperse();
+            return;
+        }
+    }
+}
+
+fn dispatch_round(shared: &Shared) -> bool {
+    let hub = &shared.hub;
+    let (after, newest, commits) = {
+        let timeline = shared.timeline.read();
+        let after = hub.dispatched();
+        (after, timeline.revision(), timeline.commits_after(after, COMMITS_PER_ROUND))
+    };
+    if newest <= after {
+        return false;
+    }
+    let reached = match commits {
+        Ok(commits) => {
+            hub.route(&commits);
+            if commits.len() < COMMITS_PER_ROUND { newest } else { commits[commits.len() - 1].revision }
+        }
+        // History was forgotten before it was dispatched: what is missing can only be told by history itself.
+        Err(_) => {
+            hub.disperse();
+            newest
+        }
+    };
+    hub.reach(reached);
+    true
 }

@@ -5,7 +5,7 @@ use crate::backup::{self, BackupSummary};
 use crate::commit::{Answer, Committer, Disk};
 use crate::control::Control;
 use crate::datadir::{self, DataDir, control_socket};
-use crate::error::{BackendError, CommitError, OpenError, ReadError};
+use crate::error::{BackendError, BackupError, CommitError, OpenError, ReadError};
 use crate::index::Size;
 use crate::key::KeyRange;
 use crate::load::{self, Stored};
@@ -166,7 +166,7 @@ impl Store {
 
     /// Every change in `range` after `after`. From before the oldest revision: `Compacted`; from the future: `Future`.
     pub fn watch(&self, range: KeyRange, after: Revision) -> Result<Watcher, ReadError> {
-        self.inner.shared.watch(range, after)
+        Watcher::new(self.inner.shared.clone(), range, after)
     }
 
     /// Waits until everything up to `revision` can be read here.
@@ -185,7 +185,7 @@ impl Store {
     }
 
     /// Writes out everything at the newest revision, while the store goes on.
-    pub fn backup(&self, to: impl Write) -> Result<BackupSummary, backup::BackupError> {
+    pub fn backup(&self, to: impl Write) -> Result<BackupSummary, BackupError> {
         backup::write(&self.recent(), to)
     }
 
@@ -277,7 +277,7 @@ fn fill(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result<Backup
         if batch.puts.len() >= RESTORE_BATCH {
             let mut full = std::mem::take(&mut batch);
             full.ledger = ledger.encode();
-            backend.persist(&full).map_err(|error| backup::BackupError::Io(std::io::Error::other(error)))?;
+            backend.persist(&full).map_err(|error| BackupError::Io(std::io::Error::other(error)))?;
         }
         Ok(())
     })?;

@@ -38,7 +38,7 @@ pub(crate) type Writes = Vec<(Key, Option<Bytes>)>;
 /// How much of the past stays readable. Whichever bound is reached first counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryBounds {
-    /// Five minutes: what clients of a revisioned API are used to (etcd compaction in a kube-apiserver).
+    /// Five minutes: what clients of a revisioned API are used to.
     pub age_max: Duration,
     /// Superseded values and bookkeeping held only for the past, in bytes.
     pub bytes_max: usize,

@@ -1,6 +1,5 @@
 //! What a writer asks for: conditions on keys, writes to keys, all or nothing.
 
-use crate::error::Invalid;
 use crate::key::Key;
 use bytes::{Bytes, BytesMut};
 use std::fmt;
@@ -190,6 +189,21 @@ impl Txn {
         }
         Ok(())
     }
+}
+
+/// A transaction that no store would take.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    #[error("a key must not be empty")]
+    EmptyKey,
+    #[error("key of {bytes} bytes is over the limit of {max}")]
+    KeyTooLong { bytes: usize, max: usize },
+    #[error("value of {bytes} bytes for {key} is over the limit of {max}")]
+    ValueTooLarge { key: Key, bytes: usize, max: usize },
+    #[error("transaction of {operations} operations is over the limit of {max}")]
+    TooManyOperations { operations: usize, max: usize },
+    #[error("{key} is written twice in one transaction")]
+    WrittenTwice { key: Key },
 }
 
 /// What one transaction may carry. Over a limit is a named error, never a truncation.

@@ -1,15 +1,16 @@
-//! Which channels a change goes to, and the thread that sends it there.
+//! Which channels a change goes to.
+//!
+//! Watchers of the same range share one bounded channel, filed under the prefix that covers the range.
 
 use crate::key::KeyRange;
-use crate::shared::Shared;
 use crate::timeline::{Change, Commit};
 use crate::txn::Revision;
 use crossbeam_channel::{Receiver, Sender};
 use parking_lot::Mutex;
 use patricia_tree::GenericPatriciaMap;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 use tokio::sync::broadcast;
 
 /// What travels to the watchers of a range: the changes of one round, shared by all of them.
@@ -18,9 +19,6 @@ pub(crate) type Round = Arc<[Arc<Change>]>;
 /// How many rounds a watcher may be behind before it must read history instead. Small, because every watched range
 /// holds this many slots whether it is busy or not.
 const ROUNDS_MAX: usize = 64;
-
-/// Commits in one round: enough to make a round worth its wake-ups, few enough not to hold the timeline for long.
-const COMMITS_PER_ROUND: usize = 256;
 
 type Groups = GenericPatriciaMap<Vec<u8>, HashMap<KeyRange, broadcast::Sender<Round>>>;
 
@@ -48,6 +46,11 @@ impl Hub {
 
     pub(crate) fn dispatched(&self) -> Revision {
         Revision(self.dispatched.load(Ordering::Acquire))
+    }
+
+    /// Says that everything up to `revision` was routed.
+    pub(crate) fn reach(&self, revision: Revision) {
+        self.dispatched.store(revision.0, Ordering::Release);
     }
 
     pub(crate) fn subscribe(&self, range: &KeyRange) -> broadcast::Receiver<Round> {
@@ -78,7 +81,7 @@ impl Hub {
     }
 
     /// Sends the changes of `commits` to the watchers they concern. The cost follows those watchers' ranges.
-    fn route(&self, commits: &[Arc<Commit>]) {
+    pub(crate) fn route(&self, commits: &[Arc<Commit>]) {
         let groups = self.groups.lock();
         if groups.is_empty() {
             return;
@@ -99,44 +102,7 @@ impl Hub {
     }
 
     /// Closes every channel; the watchers read on from history.
-    fn disperse(&self) {
+    pub(crate) fn disperse(&self) {
         *self.groups.lock() = Groups::new();
     }
-}
-
-/// The dispatcher's thread: follows the timeline and routes what happens, until the store is gone.
-pub(crate) fn dispatch(shared: Weak<Shared>, rings: &Receiver<()>) {
-    while rings.recv().is_ok() {
-        let Some(shared) = shared.upgrade() else { return };
-        while dispatch_round(&shared) {}
-        if shared.is_closed() {
-            shared.hub.disperse();
-            return;
-        }
-    }
-}
-
-fn dispatch_round(shared: &Shared) -> bool {
-    let hub = &shared.hub;
-    let (after, newest, commits) = {
-        let timeline = shared.timeline.read();
-        let after = hub.dispatched();
-        (after, timeline.revision(), timeline.commits_after(after, COMMITS_PER_ROUND))
-    };
-    if newest <= after {
-        return false;
-    }
-    let reached = match commits {
-        Ok(commits) => {
-            hub.route(&commits);
-            if commits.len() < COMMITS_PER_ROUND { newest } else { commits[commits.len() - 1].revision }
-        }
-        // History was forgotten before it was dispatched: what is missing can only be told by history itself.
-        Err(_) => {
-            hub.disperse();
-            newest
-        }
-    };
-    hub.dispatched.store(reached.0, Ordering::Release);
-    true
 }

@@ -1,7 +1,10 @@
-//! One watcher's place in history.
+//! Watching a range: every later change once, in order.
+//!
+//! A watcher that is new, or too slow for the channel its range has in the hub, reads what it missed from history and
+//! joins again; one that is too slow even for history is told so. Nobody waits for a watcher.
 
-use super::hub::Round;
 use crate::error::ReadError;
+use crate::hub::Round;
 use crate::key::KeyRange;
 use crate::shared::Shared;
 use crate::timeline::Change;
