@@ -1,1 +1,7 @@
-//! Hanse as a library.
+//! Hanse as a library: what the `hanse` binary is made of.
+//!
+//! Start with [`server`], which joins the parts, or with [`cli`], which is what a person meets.
+
+pub mod cli;
+pub mod config;
+pub mod server;

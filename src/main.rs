@@ -1,2 +1,7 @@
 //! The `hanse` binary.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    hanse::cli::main()
+}

@@ -1,0 +1,111 @@
+//! What a person types: the commands, and what they answer.
+//!
+//! Answers go to standard output, everything else to standard error. Exit codes: 0 it worked, 1 it did not (one line
+//! says why), 2 it was not asked properly.
+
+mod progress;
+mod serve;
+mod storage;
+
+use crate::config::{self, LOG_VARIABLE, ServeFlags};
+use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// A federation API server.
+///
+/// Today it is its ground floor: a durable, watchable store and the tools to look after one. There is no API yet.
+#[derive(Debug, Parser)]
+#[command(name = "hanse", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Open the store and hold it until SIGTERM or SIGINT
+    ///
+    /// Nothing listens yet: while it runs, the store can be inspected, verified and backed up with `hanse storage`.
+    /// HANSE_LOG says what is logged, for example HANSE_LOG=storage=debug,fjall=info.
+    Serve(ServeFlags),
+    /// Look into a store, copy it, check it; running or stopped
+    #[command(subcommand)]
+    Storage(storage::Command),
+}
+
+/// Runs what was typed.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Err(error) = start_log() {
+        refuse(ErrorKind::InvalidValue, &format!("{LOG_VARIABLE}: {error}"));
+    }
+    match run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hanse: {}", in_one_line(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<(), Box<dyn Error>> {
+    match command {
+        Command::Serve(flags) => match flags.try_into() {
+            Ok(config) => serve::run(config),
+            Err(error) => refuse(ErrorKind::MissingRequiredArgument, &config::FlagError::to_string(&error)),
+        },
+        Command::Storage(command) => Ok(storage::run(command)?),
+    }
+}
+
+/// Ends the process as the parser does when flags are wrong.
+fn refuse(kind: ErrorKind, what: &str) -> ! {
+    Cli::command().error(kind, what).exit()
+}
+
+fn start_log() -> Result<(), Box<dyn Error>> {
+    use tracing_subscriber::prelude::*;
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
+    tracing_subscriber::registry().with(lines).with(config::log_filter()?).try_init()?;
+    Ok(())
+}
+
+/// An error and everything that caused it.
+fn in_one_line(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line = format!("{line}: {error}");
+        cause = error.source();
+    }
+    line.replace('\n', " ")
+}
+
+/// Writes an answer. A reader that has seen enough (`| head`) is not an error.
+fn answer(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_are_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_error_is_told_with_its_causes() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("cannot\nstart")]
+        struct Outer(#[source] io::Error);
+        assert_eq!(in_one_line(&Outer(io::Error::other("disk on fire"))), "cannot start: disk on fire");
+    }
+}

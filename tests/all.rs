@@ -1,0 +1,4 @@
+//! The one integration binary of the root crate.
+
+mod architecture;
+mod cli;
