@@ -10,6 +10,7 @@ use std::io::{self, BufWriter};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Control {
     path: PathBuf,
+    ended: Arc<AtomicBool>,
 }
 
 impl Control {
@@ -32,14 +34,17 @@ impl Control {
         let listener = UnixListener::bind(&path)?;
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600))?;
         let shared = Arc::downgrade(shared);
-        std::thread::Builder::new().name("store-control".into()).spawn(move || serve(&listener, &shared))?;
-        Ok(Self { path })
+        let ended = Arc::new(AtomicBool::new(false));
+        let end = ended.clone();
+        std::thread::Builder::new().name("store-control".into()).spawn(move || serve(&listener, &shared, &end))?;
+        Ok(Self { path, ended })
     }
 }
 
 impl Drop for Control {
     fn drop(&mut self) {
-        // Wakes the listener, which then finds the store gone.
+        self.ended.store(true, Ordering::Release);
+        // Wakes the listener, which then finds that it is over.
         let woken = UnixStream::connect(&self.path);
         let _ = std::fs::remove_file(&self.path);
         drop(woken);
@@ -47,9 +52,9 @@ impl Drop for Control {
 }
 
 /// One copy at a time: copies are rare, and each reads the whole store.
-fn serve(listener: &UnixListener, shared: &Weak<Shared>) {
+fn serve(listener: &UnixListener, shared: &Weak<Shared>, ended: &AtomicBool) {
     for stream in listener.incoming() {
-        let Some(shared) = shared.upgrade().filter(|shared| !shared.is_closed()) else { return };
+        let Some(shared) = shared.upgrade().filter(|_| !ended.load(Ordering::Acquire)) else { return };
         match stream.map_err(BackupError::Io).and_then(|stream| hand_out(&stream, shared)) {
             Ok(()) => {}
             Err(error) => tracing::warn!(%error, "a copy of the store could not be handed out"),
@@ -65,4 +70,35 @@ fn hand_out(stream: &UnixStream, shared: Arc<Shared>) -> Result<(), BackupError>
 /// Asks the process that holds `dir` for a copy of its store; read it with [`backup::read`].
 pub fn copy_of_running(dir: &Path) -> io::Result<UnixStream> {
     UnixStream::connect(crate::datadir::control_socket(dir))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::Clock;
+    use crate::timeline::Timeline;
+    use std::io::Read;
+    use std::time::Instant;
+
+    #[test]
+    fn it_hands_out_copies_until_it_is_dropped_and_then_its_thread_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let shared = Shared::start(Timeline::default(), Clock::default());
+        let held = Arc::weak_count(&shared);
+        let control = Control::listen(crate::datadir::control_socket(dir.path()), &shared).unwrap();
+        assert_eq!(Arc::weak_count(&shared), held + 1, "the thread follows the store");
+        let copy = backup::read(copy_of_running(dir.path()).unwrap(), |_| Ok(())).unwrap();
+        assert_eq!(copy.entries, 0);
+
+        let mut waiting = copy_of_running(dir.path()).unwrap();
+        waiting.read_exact(&mut [0; 1]).unwrap();
+        drop(control);
+        assert_eq!(copy_of_running(dir.path()).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while Arc::weak_count(&shared) > held {
+            assert!(Instant::now() < deadline, "the thread is still there");
+            std::thread::yield_now();
+        }
+        shared.close();
+    }
 }

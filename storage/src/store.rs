@@ -256,7 +256,7 @@ pub fn restore(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result
     unfinished.push(".unfinished");
     let unfinished = PathBuf::from(unfinished);
     let _ = std::fs::remove_dir_all(&unfinished);
-    let summary = fill(&unfinished, engine, from, bump)?;
+    let summary = fill(&unfinished, engine, from, bump).inspect_err(|_| drop(std::fs::remove_dir_all(&unfinished)))?;
     let _ = std::fs::remove_dir(dir);
     std::fs::rename(&unfinished, dir).map_err(failed)?;
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -281,7 +281,10 @@ fn fill(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result<Backup
         }
         Ok(())
     })?;
-    ledger.revision = Revision(summary.revision.0 + bump);
+    let bumped = summary.revision.0.checked_add(bump).ok_or_else(|| BackupError::Damaged {
+        what: format!("its revision {} leaves no room for {bump} more", summary.revision),
+    })?;
+    ledger.revision = Revision(bumped);
     ledger.floor = ledger.revision;
     batch.ledger = ledger.encode();
     backend.persist(&batch)?;
