@@ -9,7 +9,7 @@ use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 /// The variable that says what is logged: `warn`, `storage=debug,fjall=info`, ...
 pub const LOG_VARIABLE: &str = "HANSE_LOG";
 
-/// Everything [`crate::server`] needs to know.
+/// Everything the server needs to know.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub place: Place,

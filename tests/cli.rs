@@ -1,1 +1,416 @@
+//! The real binary, as a person or a script meets it.
 
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+use storage::{Engine, Options, Place, Store, Txn};
+use tempfile::TempDir;
+
+/// No answer for so long is a failure, not a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn command<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hanse"));
+    command.args(args).env_remove("HANSE_LOG").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What a finished process said.
+#[derive(Debug)]
+struct Said {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+}
+
+impl Said {
+    #[track_caller]
+    fn fine(self) -> String {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{}", self.out);
+        self.out
+    }
+
+    /// The one line that says why not.
+    #[track_caller]
+    fn refused(self) -> String {
+        assert_eq!((self.code, self.out.as_str()), (Some(1), ""), "{}", self.err);
+        assert_eq!(self.err.lines().count(), 1, "{}", self.err);
+        assert!(self.err.starts_with("hanse: "), "{}", self.err);
+        self.err
+    }
+}
+
+#[track_caller]
+fn ended(child: Child) -> Said {
+    let id = child.id();
+    let (done, ending) = mpsc::channel();
+    std::thread::spawn(move || done.send(child.wait_with_output()));
+    match ending.recv_timeout(PATIENCE) {
+        Ok(output) => output.unwrap().into(),
+        Err(_) => {
+            signal(id, "KILL");
+            panic!("it did not end in {PATIENCE:?}");
+        }
+    }
+}
+
+#[track_caller]
+fn hanse<'a>(args: impl IntoIterator<Item = &'a str>) -> Said {
+    ended(command(args).spawn().unwrap())
+}
+
+fn signal(id: u32, name: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {id}")]).status().unwrap();
+    assert!(sent.success(), "kill -{name} {id}");
+}
+
+/// `hanse serve` on its way; killed when dropped.
+struct Serving {
+    child: Option<Child>,
+    ready: String,
+}
+
+impl Serving {
+    #[track_caller]
+    fn start<'a>(args: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut child = command(["serve"].into_iter().chain(args)).spawn().unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let mut serving = Self { child: Some(child), ready: String::new() };
+        let (done, line) = mpsc::channel();
+        std::thread::spawn(move || done.send(first_line(stdout)));
+        let (ready, stdout) = line.recv_timeout(PATIENCE).expect("it did not get ready");
+        serving.ready = ready;
+        serving.child.as_mut().unwrap().stdout = Some(stdout);
+        if serving.ready.is_empty() {
+            panic!("it ended instead of getting ready: {:?}", ended(serving.child.take().unwrap()));
+        }
+        serving
+    }
+
+    #[track_caller]
+    fn stop(mut self, name: &str) -> Said {
+        let child = self.child.take().unwrap();
+        signal(child.id(), name);
+        ended(child)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn first_line(stdout: ChildStdout) -> (String, ChildStdout) {
+    let mut reader = BufReader::with_capacity(1, stdout);
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    (line, reader.into_inner())
+}
+
+/// A directory for one test, and names in it.
+struct Room {
+    temp: TempDir,
+}
+
+impl Room {
+    fn new() -> Self {
+        Self { temp: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    fn name(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    /// A stopped store: keys that were changed, deleted, made of odd bytes, and one large value.
+    fn store(&self, name: &str, engine: Engine) -> String {
+        let place = Place::Dir { dir: self.path(name), engine };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let store = Store::open(&place, Options::default()).unwrap();
+            let commit = async |txn| store.commit(txn).await.unwrap();
+            for number in 0..30 {
+                commit(Txn::new().put(format!("fruit/{number:02}"), format!("apple {number}"))).await;
+            }
+            commit(Txn::new().put("fruit/03", "pear").put("fruit/04", "plum").delete("fruit/05")).await;
+            commit(Txn::new().put([0, 0xff, b'/', 7], vec![0xfe; 3])).await;
+            commit(Txn::new().put("large/one", vec![b'x'; 300_000])).await;
+            store.close().await;
+        });
+        self.name(name)
+    }
+}
+
+#[track_caller]
+fn inspected(path: &str) -> Value {
+    let said = hanse(["storage", "inspect", path, "--output", "json", "--values", "--limit", "1000"]);
+    serde_json::from_str(&said.fine()).unwrap()
+}
+
+fn entries_by_name(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_store_tells_the_same_running_stopped_and_as_a_backup() {
+    for engine in [Engine::Fjall, Engine::Sled] {
+        let place = Room::new();
+        let dir = place.store("data", engine);
+        let names = entries_by_name(&place.path("data"));
+        let stopped = inspected(&dir);
+        assert_eq!(entries_by_name(&place.path("data")), names, "looking leaves nothing behind");
+        assert_eq!((&stopped["state"], &stopped["engine"]), (&"stopped".into(), &engine.name().into()));
+        assert_eq!((&stopped["revision"], &stopped["oldest"], &stopped["keys"]), (&33.into(), &0.into(), &31.into()));
+
+        let serving = Serving::start(["--storage", engine.name(), "--data-dir", &dir]);
+        assert_eq!(serving.ready, format!("ready: {} store in {dir}, revision 33, 31 keys\n", engine.name()));
+        let running = inspected(&dir);
+        assert_eq!(running["state"], "running");
+        hanse(["storage", "backup", &dir, "--to", &place.name("running.backup")]).fine();
+        let verified = hanse(["storage", "verify", &dir]).fine();
+        assert!(
+            verified.contains(": sound\n") && verified.contains("store, running, revision 33, 31 keys"),
+            "{verified}"
+        );
+        assert_eq!(serving.stop("TERM").code, Some(0));
+
+        let verified = hanse(["storage", "verify", &dir]).fine();
+        let expected = format!("{dir}: sound\n{} store, readable from revision 0, revision 33, 31 keys", engine.name());
+        assert!(verified.starts_with(&expected), "{verified}");
+        hanse(["storage", "backup", &dir, "--to", &place.name("stopped.backup")]).fine();
+        let backups = ["running.backup", "stopped.backup"].map(|name| std::fs::read(place.path(name)).unwrap());
+        assert!(backups[0] == backups[1], "a copy is a copy");
+        let copied = inspected(&place.name("stopped.backup"));
+        assert_eq!(copied["state"], "backup");
+        for part in ["revision", "keys", "bytes", "matching", "groups", "largest", "entries"] {
+            assert_eq!(running[part], stopped[part], "{part}");
+            assert_eq!(copied[part], stopped[part], "{part}");
+        }
+    }
+}
+
+#[test]
+fn inspect_sums_up_narrows_down_and_shows_any_byte() {
+    let place = Room::new();
+    let dir = place.store("data", Engine::Fjall);
+    let table = hanse(["storage", "inspect", &dir, "--limit", "2", "--values"]).fine();
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines[0], format!("{dir}: fjall store, stopped"));
+    assert_eq!(lines[1..4], ["revision  33", "oldest    0", "keys      31"]);
+    assert!(lines.contains(&"large/        1  300,009"), "{table}");
+    assert!(lines.contains(&r"\x00\xff/\x07       32        32            3  \xfe\xfe\xfe"), "{table}");
+    assert_eq!(lines.last(), Some(&"... and 29 more"));
+
+    let narrow = hanse(["storage", "inspect", &dir, "--prefix", r"\x00\xff", "--output", "json"]).fine();
+    let narrow: Value = serde_json::from_str(&narrow).unwrap();
+    assert_eq!((&narrow["keys"], &narrow["matching"]["keys"]), (&31.into(), &1.into()));
+    assert_eq!(narrow["entries"][0]["key"], r"\x00\xff/\x07");
+    assert_eq!(narrow["entries"][0].get("value"), None, "values only when asked for");
+    let nothing = hanse(["storage", "inspect", &dir, "--prefix", "nowhere"]).fine();
+    assert!(nothing.ends_with("of these  0 keys, 0 bytes under nowhere\n"), "{nothing}");
+}
+
+#[test]
+fn a_backup_is_restored_with_the_other_engine_and_later_revisions() {
+    for (from, to) in [(Engine::Fjall, Engine::Sled), (Engine::Sled, Engine::Fjall)] {
+        let place = Room::new();
+        let dir = place.store("data", from);
+        let (backup, copy) = (place.name("backup"), place.name("copy"));
+        hanse(["storage", "backup", &dir, "--to", &backup]).fine();
+        let arguments = ["storage", "restore", &copy, "--from", &backup, "--storage", to.name(), "--bump", "1000"];
+        let said = hanse(arguments).fine();
+        assert!(said.ends_with("its next revision comes after 1033\n"), "{said}");
+        hanse(["storage", "verify", &copy]).fine();
+        let (original, restored) = (inspected(&dir), inspected(&copy));
+        assert_eq!(restored["engine"], to.name());
+        assert_eq!((&restored["revision"], &restored["oldest"]), (&1033.into(), &1033.into()));
+        for part in ["keys", "bytes", "groups", "largest", "entries"] {
+            assert_eq!(restored[part], original[part], "{part}");
+        }
+    }
+}
+
+#[test]
+fn standard_output_and_input_will_do() {
+    let place = Room::new();
+    let dir = place.store("data", Engine::Fjall);
+    let written = command(["storage", "backup", &dir, "--to", "-"]).output().unwrap();
+    let report = Said::from(written.clone());
+    assert_eq!(report.code, Some(0));
+    assert!(report.err.starts_with("standard output: backup of revision 33, 31 keys"), "{}", report.err);
+    std::fs::write(place.path("backup"), written.stdout).unwrap();
+    hanse(["storage", "verify", &place.name("backup")]).fine();
+    let from = std::fs::File::open(place.path("backup")).unwrap();
+    let copy = place.name("copy");
+    let restoring = command(["storage", "restore", &copy, "--from", "-"]).stdin(from).spawn().unwrap();
+    ended(restoring).fine();
+    assert_eq!(inspected(&copy)["entries"], inspected(&dir)["entries"]);
+}
+
+#[test]
+fn a_killed_server_leaves_a_sound_store() {
+    for engine in [Engine::Fjall, Engine::Sled] {
+        let place = Room::new();
+        let dir = place.store("data", engine);
+        let before = inspected(&dir);
+        let serving = Serving::start(["--storage", engine.name(), "--data-dir", &dir]);
+        assert_eq!(serving.stop("KILL").code, None);
+        assert!(place.path("data").join("control.sock").exists(), "nobody was left to remove it");
+        hanse(["storage", "verify", &dir]).fine();
+        assert_eq!(inspected(&dir)["entries"], before["entries"]);
+        let again = Serving::start(["--storage", engine.name(), "--data-dir", &dir]);
+        assert_eq!(inspected(&dir)["state"], "running");
+        assert_eq!(again.stop("INT").code, Some(0));
+    }
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_says_nothing_is_wrong() {
+    let place = Room::new();
+    let dir = place.name("made/by/serve");
+    let serving = Serving::start(["--data-dir", &dir]);
+    assert_eq!(serving.ready, format!("ready: fjall store in {dir}, revision 0, 0 keys\n"));
+    let said = serving.stop("TERM");
+    assert_eq!((said.code, said.out.as_str()), (Some(0), ""));
+    assert!(!said.err.contains("WARN") && !said.err.contains("ERROR"), "{}", said.err);
+    assert_eq!(inspected(&dir)["keys"], 0);
+
+    let serving = Serving::start(["--storage", "memory"]);
+    assert_eq!(serving.ready, "ready: a store in memory, revision 0, 0 keys\n");
+    assert_eq!(serving.stop("TERM").code, Some(0));
+}
+
+#[test]
+fn a_store_has_one_server_and_one_engine() {
+    let place = Room::new();
+    let dir = place.store("data", Engine::Fjall);
+    let serving = Serving::start(["--data-dir", &dir]);
+    let second = hanse(["serve", "--data-dir", &dir]).refused();
+    let in_use = "is in use by another process; stop it, or choose another directory";
+    assert_eq!(second, format!("hanse: the server cannot start: {dir} {in_use}\n"));
+    assert_eq!(serving.stop("TERM").code, Some(0));
+    let other = hanse(["serve", "--data-dir", &dir, "--storage", "sled"]).refused();
+    assert!(other.contains("holds a fjall store, not sled; open it as fjall"), "{other}");
+}
+
+#[test]
+fn a_damaged_backup_is_refused_and_nothing_comes_of_it() {
+    let place = Room::new();
+    let dir = place.store("data", Engine::Fjall);
+    let (backup, copy) = (place.name("backup"), place.name("copy"));
+    hanse(["storage", "backup", &dir, "--to", &backup]).fine();
+    let sound = std::fs::read(&backup).unwrap();
+    let mut flipped = sound.clone();
+    flipped[sound.len() / 2] ^= 1;
+    let wrong = [
+        (flipped, "the backup is damaged: it does not match its checksum"),
+        (sound[..sound.len() - 1].to_vec(), "the backup ends before its end"),
+        (b"something else entirely".to_vec(), "this is not a backup, or one of another version"),
+    ];
+    for (bytes, why) in wrong {
+        std::fs::write(&backup, bytes).unwrap();
+        let refused = hanse(["storage", "restore", &copy, "--from", &backup]).refused();
+        assert_eq!(refused, format!("hanse: cannot restore {copy} from {backup}: the backup cannot be read: {why}\n"));
+        assert_eq!(hanse(["storage", "verify", &backup]).refused(), format!("hanse: cannot read {backup}: {why}\n"));
+        assert_eq!(entries_by_name(place.temp.path()), ["backup", "data"], "nothing is left behind");
+    }
+    std::fs::write(&backup, [sound, b"more".to_vec()].concat()).unwrap();
+    let refused = hanse(["storage", "verify", &backup]).refused();
+    assert_eq!(refused, format!("hanse: {backup} goes on after its end\n"));
+}
+
+#[test]
+fn what_is_there_is_never_written_over() {
+    let place = Room::new();
+    let dir = place.store("data", Engine::Fjall);
+    let backup = place.name("backup");
+    hanse(["storage", "backup", &dir, "--to", &backup]).fine();
+    let refused = hanse(["storage", "restore", &dir, "--from", &backup]).refused();
+    assert!(refused.ends_with(&format!("{dir} is not empty; restore into a new directory\n")), "{refused}");
+    let refused = hanse(["storage", "backup", &dir, "--to", &backup]).refused();
+    assert_eq!(refused, format!("hanse: {backup} exists already; choose another name\n"));
+    hanse(["storage", "verify", &dir]).fine();
+    hanse(["storage", "verify", &backup]).fine();
+    let nowhere = place.name("nowhere/backup");
+    let refused = hanse(["storage", "backup", &dir, "--to", &nowhere]).refused();
+    assert_eq!(refused, format!("hanse: cannot write {nowhere}: No such file or directory (os error 2)\n"));
+    assert_eq!(entries_by_name(place.temp.path()), ["backup", "data"]);
+}
+
+#[test]
+fn a_store_that_lost_something_does_not_verify() {
+    for engine in [Engine::Fjall, Engine::Sled] {
+        let place = Room::new();
+        let dir = place.store("data", engine);
+        std::fs::remove_dir_all(place.path("data").join(engine.name())).unwrap();
+        let refused = hanse(["storage", "verify", &dir]).refused();
+        assert!(refused.contains("is damaged: it ends at revision 0, but commits up to 33 were"), "{refused}");
+    }
+}
+
+#[test]
+fn where_there_is_no_store_none_is_made() {
+    let place = Room::new();
+    let (missing, empty) = (place.name("missing"), place.name("empty"));
+    std::fs::create_dir(&empty).unwrap();
+    for (tool, more) in [("inspect", None), ("verify", None), ("backup", Some(["--to", "/dev/null/x"]))] {
+        let arguments = |dir| ["storage", tool, dir].into_iter().chain(more.into_iter().flatten());
+        let refused = hanse(arguments(&missing)).refused();
+        assert_eq!(refused, format!("hanse: cannot look at {missing}: No such file or directory (os error 2)\n"));
+        let refused = hanse(arguments(&empty)).refused();
+        assert_eq!(refused, format!("hanse: there is no store in {empty}\n"));
+    }
+    let refused = hanse(["storage", "restore", &place.name("new"), "--from", &missing]).refused();
+    assert_eq!(refused, format!("hanse: cannot look at {missing}: No such file or directory (os error 2)\n"));
+    assert_eq!(entries_by_name(place.temp.path()), ["empty"]);
+    assert_eq!(entries_by_name(&place.path("empty")), [""; 0]);
+}
+
+#[test]
+fn who_asks_wrongly_is_told_so_with_exit_code_2() {
+    let wrong: [(&[&str], &str); 6] = [
+        (&[], "Usage: hanse <COMMAND>"),
+        (&["serve"], "--storage fjall needs --data-dir"),
+        (&["serve", "--storage", "memory", "--data-dir", "d"], "--storage memory keeps nothing in --data-dir"),
+        (&["serve", "--storage", "paper"], "invalid value 'paper'"),
+        (&["storage", "inspect", "d", "--prefix", r"\q"], "--prefix: unknown escape"),
+        (&["storage", "restore", "d", "--from", "f", "--storage", "memory"], "invalid value 'memory'"),
+    ];
+    for (arguments, why) in wrong {
+        let said = hanse(arguments.iter().copied());
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(said.err.contains(why), "{arguments:?}: {}", said.err);
+    }
+    let said = ended(command(["serve", "--storage", "memory"]).env("HANSE_LOG", "=?=").spawn().unwrap());
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("HANSE_LOG: "), "{}", said.err);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_not_an_error() {
+    let place = Room::new();
+    let dir = place.store("data", Engine::Fjall);
+    let mut child = command(["storage", "inspect", &dir, "--values"]).spawn().unwrap();
+    child.stdout.take().unwrap().read_exact(&mut [0; 1]).unwrap();
+    assert_eq!(ended(child).code, Some(0));
+}
