@@ -1,4 +1,5 @@
 //! The one integration binary of the root crate.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod architecture;
 mod cli;
