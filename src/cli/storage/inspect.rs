@@ -24,6 +24,7 @@ pub(in crate::cli) struct Flags {
     /// List values too
     #[arg(long)]
     values: bool,
+    /// For a person, or for a program
     #[arg(long, value_enum, default_value_t = Output::Table)]
     output: Output,
 }
