@@ -31,7 +31,7 @@ test: test-tools ## Run every test
 check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of the house
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) -- -D warnings
-	$(DENY) check bans licenses sources
+	$(DENY) --workspace check bans licenses sources
 	$(CARGO) test --workspace $(FEATURES) --test all architecture
 
 fmt: ## Format everything
