@@ -14,10 +14,10 @@ DENY_VERSION := 0.20.2
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fmt measure build-tools test-tools
+.PHONY: help run build test check fmt bench bench-storage measure build-tools test-tools
 
 help: ## Print this index
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build-tools ## Run the server on a store in ./hanse-data (or DATA_DIR=...)
 	$(CARGO) run --release $(FEATURES) -- serve --data-dir $(DATA_DIR)
@@ -36,6 +36,11 @@ check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of t
 
 fmt: ## Format everything
 	$(CARGO) fmt --all
+
+bench: bench-storage ## Measure everything that can be measured
+
+bench-storage: test-tools ## Measure the store against a real etcd; BENCH=--quick for a first look
+	$(CARGO) run --release --package bench --bin bench-storage -- $(BENCH)
 
 measure: build-tools ## Print how large files and functions are, and how much of it is tests
 	@$(CARGO) test --quiet --workspace $(FEATURES) --test all architecture::sizes -- --nocapture

@@ -43,19 +43,26 @@ fn walk(dir: &Path, found: &mut Vec<Source>) {
 }
 
 impl Source {
-    /// Whether all of it is there for tests or measurements.
-    pub(crate) fn is_test(&self) -> bool {
-        let parts: Vec<&str> = self.path.split('/').collect();
-        parts.iter().any(|part| matches!(*part, "tests" | "tests.rs" | "conformance" | "benches" | "bench" | "fuzz"))
+    /// Whether all of it is there for tests.
+    fn is_test(&self) -> bool {
+        self.path.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "conformance" | "fuzz"))
+    }
+
+    /// Whether it only measures: neither production nor a test.
+    fn is_measurement(&self) -> bool {
+        self.path.split('/').any(|part| matches!(part, "bench" | "benches"))
     }
 
     /// What runs in production.
     pub(crate) fn production(&self) -> &str {
-        if self.is_test() { "" } else { &self.text[..self.tests_at] }
+        if self.is_test() || self.is_measurement() { "" } else { &self.text[..self.tests_at] }
     }
 
     /// What only tests run.
     pub(crate) fn tests(&self) -> &str {
+        if self.is_measurement() {
+            return "";
+        }
         if self.is_test() { &self.text } else { &self.text[self.tests_at..] }
     }
 
