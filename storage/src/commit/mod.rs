@@ -37,6 +37,9 @@ pub struct Committed {
 
 pub(crate) type Answer = Result<Committed, CommitError>;
 
+/// Where the new floor of history is awaited.
+type FloorReply = oneshot::Sender<Result<Revision, CommitError>>;
+
 /// Transactions that may wait at once, in KiB of keys and values: backpressure for writers, a bound for memory.
 const WAITING_KIB_MAX: usize = 64 * 1024;
 
@@ -50,7 +53,7 @@ enum Ask {
     /// Forget history up to a revision, or up to what the bounds say.
     Forget {
         floor: Option<Revision>,
-        reply: oneshot::Sender<Result<Revision, CommitError>>,
+        reply: FloorReply,
     },
     Close,
 }
@@ -62,7 +65,7 @@ struct Batch {
     commits: Vec<Checked>,
     /// Conflicts and empty commits. They tell of commits before them, so they must not be told before those are durable.
     settled: Vec<(oneshot::Sender<Answer>, Answer)>,
-    forget: Vec<(Option<Revision>, oneshot::Sender<Result<Revision, CommitError>>)>,
+    forget: Vec<(Option<Revision>, FloorReply)>,
 }
 
 struct Checked {

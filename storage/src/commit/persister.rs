@@ -24,7 +24,7 @@ pub(super) struct Persister {
     bounds: HistoryBounds,
     progress: Arc<Progress>,
     /// A batch that failed halfway: only the engine knows whether it is there.
-    uncertain: Option<Uncertain>,
+    uncertain: Option<Box<Uncertain>>,
 }
 
 struct Uncertain {
@@ -77,7 +77,7 @@ impl Persister {
         }
     }
 
-    fn reopen(&mut self, uncertain: Uncertain) -> Result<(), (Uncertain, BackendError)> {
+    fn reopen(&mut self, uncertain: Box<Uncertain>) -> Result<(), (Box<Uncertain>, BackendError)> {
         let stored = match self.look(&uncertain) {
             Ok(stored) => stored,
             Err(failure) => return Err((uncertain, failure)),
@@ -129,7 +129,7 @@ impl Persister {
         }
         let (stored, ledger) = self.encode(&commits, &removed);
         if let Err(failure) = self.disk.backend.persist(&stored) {
-            self.uncertain = Some(Uncertain { commits, stored, ledger, removed });
+            self.uncertain = Some(Box::new(Uncertain { commits, stored, ledger, removed }));
             let failure = CommitError::Uncertain(self.fail(failure));
             replies.into_iter().for_each(|reply| drop(reply.send(Err(failure.clone()))));
             settled.into_iter().for_each(|(reply, _)| drop(reply.send(Err(failure.clone()))));
