@@ -10,6 +10,9 @@
 mod backend;
 mod backup;
 mod commit;
+#[cfg(feature = "conformance")]
+#[doc(hidden)]
+pub mod conformance;
 mod control;
 mod datadir;
 mod error;

@@ -79,7 +79,8 @@ impl Timeline {
         let dead = index.prune_all(floor);
         let mut timeline = Self { index, commits: VecDeque::new(), weight: 0, revision, floor };
         let mut changes = timeline.changes_after_floor();
-        changes.sort_unstable_by_key(|change| change.revision);
+        // Stable: within a commit the keys stay in order, whenever and however often it is restored.
+        changes.sort_by_key(|change| change.revision);
         for group in changes.chunk_by(|a, b| a.revision == b.revision) {
             timeline.remember(group[0].revision, group.to_vec(), now);
         }
