@@ -23,7 +23,7 @@ use persister::Persister;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread::JoinHandle;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use validator::Validator;
 
 /// What a commit did.
@@ -40,15 +40,15 @@ pub(crate) type Answer = Result<Committed, CommitError>;
 /// Where the new floor of history is awaited.
 type FloorReply = oneshot::Sender<Result<Revision, CommitError>>;
 
-/// Transactions that may wait at once, in KiB of keys and values: backpressure for writers, a bound for memory.
+/// Transactions that may wait for their answers at once, in KiB of keys and values: backpressure for writers, a bound
+/// for memory.
 const WAITING_KIB_MAX: usize = 64 * 1024;
 
 /// What the validator is asked to do.
 enum Ask {
     Commit {
         txn: Txn,
-        reply: oneshot::Sender<Answer>,
-        _waiting: tokio::sync::OwnedSemaphorePermit,
+        waiter: Waiter,
     },
     /// Forget history up to a revision, or up to what the bounds say.
     Forget {
@@ -58,20 +58,33 @@ enum Ask {
     Close,
 }
 
+/// Somebody who waits for an answer, and the weight of his transaction until he has it.
+struct Waiter {
+    reply: oneshot::Sender<Answer>,
+    _weight: OwnedSemaphorePermit,
+}
+
+impl Waiter {
+    fn tell(self, answer: Answer) {
+        // Whoever stopped waiting does not want to know.
+        let _ = self.reply.send(answer);
+    }
+}
+
 /// What the persister is given: checked transactions, and answers that must wait for what came before them.
 #[derive(Default)]
 struct Batch {
     generation: u64,
     commits: Vec<Checked>,
     /// Conflicts and empty commits. They tell of commits before them, so they must not be told before those are durable.
-    settled: Vec<(oneshot::Sender<Answer>, Answer)>,
+    settled: Vec<(Waiter, Answer)>,
     forget: Vec<(Option<Revision>, FloorReply)>,
 }
 
 struct Checked {
     revision: Revision,
     writes: Writes,
-    reply: oneshot::Sender<Answer>,
+    waiter: Waiter,
 }
 
 /// What the two threads tell each other beside batches.
@@ -120,11 +133,12 @@ impl Committer {
 
     pub(crate) async fn commit(&self, txn: Txn) -> Answer {
         txn.check(&self.limits)?;
-        let weight = (txn.weight() / 1024 + 1).min(WAITING_KIB_MAX) as u32;
-        let permit = self.waiting.clone().acquire_many_owned(weight).await.map_err(|_| CommitError::Closed)?;
+        let kib = (txn.weight() / 1024 + 1).min(WAITING_KIB_MAX) as u32;
+        let weight = self.waiting.clone().acquire_many_owned(kib).await.map_err(|_| CommitError::Closed)?;
         let (reply, answer) = oneshot::channel();
         // The channel is unbounded, the permits are not.
-        self.asks.send(Ask::Commit { txn, reply, _waiting: permit }).map_err(|_| CommitError::Closed)?;
+        let waiter = Waiter { reply, _weight: weight };
+        self.asks.send(Ask::Commit { txn, waiter }).map_err(|_| CommitError::Closed)?;
         answer.await.unwrap_or(Err(CommitError::Closed))
     }
 

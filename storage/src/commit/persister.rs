@@ -51,7 +51,7 @@ impl Persister {
         let idle = changes == 0;
         match self.ready().and_then(|()| self.check_generation(&batch)) {
             Ok(()) => self.write(batch),
-            Err(failure) => self.refuse(batch, &CommitError::Unavailable(failure)),
+            Err(failure) => Self::refuse(batch, &failure),
         }
         for (floor, reply) in forget {
             let _ = reply.send(self.forget(floor, usize::MAX));
@@ -121,26 +121,27 @@ impl Persister {
     fn write(&mut self, batch: Batch) {
         let Batch { commits, settled, .. } = batch;
         let removed = self.disk.dead.due(commits.is_empty());
-        let (commits, replies): (Vec<_>, Vec<_>) =
-            commits.into_iter().map(|Checked { revision, writes, reply }| ((revision, writes), reply)).unzip();
+        let (commits, waiters): (Vec<_>, Vec<_>) =
+            commits.into_iter().map(|Checked { revision, writes, waiter }| ((revision, writes), waiter)).unzip();
         if commits.is_empty() && removed.is_empty() {
-            answer(settled);
+            settled.into_iter().for_each(|(waiter, answer)| waiter.tell(answer));
             return;
         }
         let (stored, ledger) = self.encode(&commits, &removed);
         if let Err(failure) = self.disk.backend.persist(&stored) {
             self.uncertain = Some(Box::new(Uncertain { commits, stored, ledger, removed }));
-            let failure = CommitError::Uncertain(self.fail(failure));
-            replies.into_iter().for_each(|reply| drop(reply.send(Err(failure.clone()))));
-            settled.into_iter().for_each(|(reply, _)| drop(reply.send(Err(failure.clone()))));
+            let failure = self.fail(failure);
+            waiters.into_iter().for_each(|waiter| waiter.tell(Err(CommitError::Uncertain(failure.clone()))));
+            // They wrote nothing; what they would have been told may not be so.
+            settled.into_iter().for_each(|(waiter, _)| waiter.tell(Err(CommitError::Unavailable(failure.clone()))));
             return;
         }
         self.disk.ledger = ledger;
         self.disk.witness.record(ledger.revision);
-        for (commit, reply) in self.shared.publish(commits).into_iter().zip(replies) {
-            let _ = reply.send(Ok(Committed { revision: commit.revision, changes: commit.changes.clone() }));
+        for (commit, waiter) in self.shared.publish(commits).into_iter().zip(waiters) {
+            waiter.tell(Ok(Committed { revision: commit.revision, changes: commit.changes.clone() }));
         }
-        answer(settled);
+        settled.into_iter().for_each(|(waiter, answer)| waiter.tell(answer));
     }
 
     /// The batch for the engine, and the ledger once it is stored.
@@ -167,11 +168,12 @@ impl Persister {
         (batch, ledger)
     }
 
-    fn refuse(&mut self, batch: Batch, failure: &CommitError) {
-        // Whatever was checked on top of this batch assumed that it would be written.
-        self.progress.generation.fetch_add(1, Ordering::AcqRel);
-        batch.commits.into_iter().for_each(|commit| drop(commit.reply.send(Err(failure.clone()))));
-        batch.settled.into_iter().for_each(|(reply, _)| drop(reply.send(Err(failure.clone()))));
+    /// Whatever was checked on top of a refused batch is of an older generation as well: the failure that is the
+    /// reason for refusing has moved it on.
+    fn refuse(batch: Batch, failure: &Arc<BackendError>) {
+        let refused = || Err(CommitError::Unavailable(failure.clone()));
+        batch.commits.into_iter().for_each(|commit| commit.waiter.tell(refused()));
+        batch.settled.into_iter().for_each(|(waiter, _)| waiter.tell(refused()));
     }
 
     fn fail(&self, failure: BackendError) -> Arc<BackendError> {
@@ -199,12 +201,6 @@ impl Persister {
                 return Ok(reached);
             }
         }
-    }
-}
-
-fn answer(settled: Vec<(tokio::sync::oneshot::Sender<super::Answer>, super::Answer)>) {
-    for (reply, result) in settled {
-        let _ = reply.send(result);
     }
 }
 

@@ -24,7 +24,10 @@ type Overlay = HashMap<Key, Option<Revision>>;
 pub(super) struct Validator {
     shared: Arc<Shared>,
     progress: Arc<Progress>,
+    /// The last revision given out. It may have been given to a commit that failed.
     last: Revision,
+    /// The newest revision there is, or will be if the batches under way succeed.
+    newest: Revision,
     batch: Batch,
     forming: Overlay,
     syncing: Overlay,
@@ -40,7 +43,7 @@ impl Validator {
     pub(super) fn new(shared: Arc<Shared>, progress: Arc<Progress>) -> Self {
         let last = shared.timeline.read().revision();
         let batch = Batch::default();
-        Self { shared, progress, last, batch, forming: Overlay::new(), syncing: Overlay::new() }
+        Self { shared, progress, last, newest: last, batch, forming: Overlay::new(), syncing: Overlay::new() }
     }
 
     pub(super) fn run(mut self, asks: &Receiver<Ask>, batches: &Sender<Batch>) {
@@ -73,8 +76,9 @@ impl Validator {
         let generation = self.progress.generation.load(Ordering::Acquire);
         if generation != self.batch.generation {
             self.syncing.clear();
+            self.newest = self.shared.timeline.read().revision();
             // A batch of uncertain fate may have been adopted: never give out a revision twice.
-            self.last = self.last.max(self.shared.timeline.read().revision());
+            self.last = self.last.max(self.newest);
         }
         self.batch = Batch { generation, ..Batch::default() };
     }
@@ -105,21 +109,26 @@ impl Validator {
     fn hand_over(&mut self, batches: &Sender<Batch>) -> Result<(), ()> {
         let generation = self.batch.generation;
         let batch = std::mem::replace(&mut self.batch, Batch { generation, ..Batch::default() });
+        let idle = batch.commits.is_empty();
         // The persister takes this batch only when the one before it is applied: its overlay is then the timeline's.
         batches.send(batch).map_err(|_| ())?;
+        if !idle {
+            // It will find work for later in this batch, but we may be waiting again before it says so.
+            self.progress.quiet.store(false, Ordering::Release);
+        }
         self.syncing = std::mem::take(&mut self.forming);
         Ok(())
     }
 
     fn take(&mut self, ask: Ask) -> Flow {
         match ask {
-            Ask::Commit { txn, reply, _waiting } => match self.check(txn) {
-                Ok(Some((revision, writes))) => self.batch.commits.push(Checked { revision, writes, reply }),
+            Ask::Commit { txn, waiter } => match self.check(txn) {
+                Ok(Some((revision, writes))) => self.batch.commits.push(Checked { revision, writes, waiter }),
                 Ok(None) => {
-                    let nothing = Committed { revision: self.last, changes: Arc::from([]) };
-                    self.batch.settled.push((reply, Ok(nothing)));
+                    let nothing = Committed { revision: self.newest, changes: Arc::from([]) };
+                    self.batch.settled.push((waiter, Ok(nothing)));
                 }
-                Err(conflict) => self.batch.settled.push((reply, Err(conflict))),
+                Err(conflict) => self.batch.settled.push((waiter, Err(conflict))),
             },
             Ask::Forget { floor, reply } => self.batch.forget.push((floor, reply)),
             Ask::Close => return Flow::Close,
@@ -151,7 +160,7 @@ impl Validator {
         if writes.is_empty() {
             return Ok(None);
         }
-        self.last = revision;
+        (self.last, self.newest) = (revision, revision);
         for (key, value) in &writes {
             self.forming.insert(key.clone(), value.is_some().then_some(revision));
         }
