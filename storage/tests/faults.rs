@@ -1,6 +1,7 @@
 //! The commit pipeline on a backend that fails: nothing acknowledged is lost, nothing refused appears, nothing is torn.
 
 mod stage;
+mod storm;
 
 use stage::{Fail, Hold, Stage, eventually};
 use std::time::Duration;
