@@ -186,8 +186,8 @@ impl fmt::Debug for Fixture {
 pub struct KeptMemory(Arc<Mutex<MemoryBackend>>);
 
 impl Backend for KeptMemory {
-    fn scan(&mut self, from: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
-        self.0.lock().scan(from, visit)
+    fn scan(&self, from: &[u8], to: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
+        self.0.lock().scan(from, to, visit)
     }
 
     fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {

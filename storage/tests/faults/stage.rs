@@ -73,8 +73,8 @@ impl Stage {
 }
 
 impl Backend for Stage {
-    fn scan(&mut self, from: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
-        self.kept.scan(from, visit)
+    fn scan(&self, from: &[u8], to: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
+        self.kept.scan(from, to, visit)
     }
 
     fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
