@@ -13,8 +13,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::broadcast;
 
-/// What travels to the watchers of a range: the changes of one round, shared by all of them.
-pub(crate) type Round = Arc<[Arc<Change>]>;
+/// What travels to the watchers of a range, shared by all of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Round {
+    pub(crate) changes: Arc<[Arc<Change>]>,
+    /// With this round everything in the range up to here was sent.
+    pub(crate) until: Revision,
+}
 
 /// How many rounds a watcher may be behind before it must read history instead. Small, because every watched range
 /// holds this many slots whether it is busy or not.
@@ -80,8 +85,9 @@ impl Hub {
         self.groups.lock().values().map(HashMap::len).sum()
     }
 
-    /// Sends the changes of `commits` to the watchers they concern. The cost follows those watchers' ranges.
-    pub(crate) fn route(&self, commits: &[Arc<Commit>]) {
+    /// Sends the changes of `commits`, which are all there were up to `until`, to the watchers they concern. The cost
+    /// follows those watchers' ranges.
+    pub(crate) fn route(&self, commits: &[Arc<Commit>], until: Revision) {
         let groups = self.groups.lock();
         if groups.is_empty() {
             return;
@@ -97,11 +103,18 @@ impl Hub {
         }
         for (channel, changes) in rounds.into_values() {
             // Fails only if the last watcher of the range has just gone.
-            let _ = channel.send(changes.into());
+            let _ = channel.send(Round { changes: changes.into(), until });
         }
     }
 
-    /// Closes every channel; the watchers read on from history.
+    /// Tells every watcher that there was nothing more up to here. The cost follows all watched ranges.
+    pub(crate) fn mark(&self, until: Revision) {
+        for channel in self.groups.lock().values().flat_map(HashMap::values) {
+            let _ = channel.send(Round { changes: Arc::from([]), until });
+        }
+    }
+
+    /// Closes every channel: its watchers read what is in it, and then look for themselves.
     pub(crate) fn disperse(&self) {
         *self.groups.lock() = Groups::new();
     }

@@ -2,10 +2,12 @@
 
 use crate::error::ReadError;
 use crate::hub::Hub;
+use crate::index::Slot;
+use crate::key::Key;
 use crate::timeline::{Commit, Timeline, Writes};
 use crate::txn::Revision;
 use crossbeam_channel::Receiver;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -45,9 +47,19 @@ pub(crate) struct Shared {
     /// number of commits. No other lock is taken while it is held.
     pub(crate) timeline: RwLock<Timeline>,
     pub(crate) hub: Hub,
+    /// Guards the sending of rounds, one after the other. Taken before the timeline and before the hub's own lock.
+    dispatching: Mutex<Marks>,
     pub(crate) clock: Clock,
     applied: watch::Sender<Revision>,
     closed: AtomicBool,
+}
+
+/// Where all watchers were told how far they are, the last two times. A watcher of a quiet range learns it nowhere else,
+/// and has to know its place if it ever falls behind; two, so that it has half of history's length to take notice.
+#[derive(Debug)]
+struct Marks {
+    older: Revision,
+    newer: Revision,
 }
 
 /// Commits made visible in one go: bounds how long readers wait for a large batch.
@@ -64,6 +76,7 @@ impl Shared {
         let shared = Arc::new(Self {
             timeline: RwLock::new(timeline),
             hub,
+            dispatching: Mutex::new(Marks { older: revision, newer: revision }),
             clock,
             applied: watch::Sender::new(revision),
             closed: AtomicBool::new(false),
@@ -101,6 +114,21 @@ impl Shared {
         self.hub.ring();
     }
 
+    /// Forgets history up to `floor`, at most about `changes_max` changes of it, and returns the slots that went.
+    /// A watcher that keeps up does not notice.
+    pub(crate) fn forget(&self, floor: Revision, changes_max: usize) -> Vec<(Key, Slot)> {
+        let floor = floor.min(self.timeline.read().revision());
+        let mut marks = self.dispatching.lock();
+        if floor > marks.older {
+            while self.dispatch_round() {}
+            let dispatched = self.hub.dispatched();
+            self.hub.mark(dispatched);
+            *marks = Marks { older: marks.newer, newer: dispatched };
+        }
+        drop(marks);
+        self.timeline.write().forget(floor, changes_max)
+    }
+
     /// Waits until everything up to `revision` can be read here.
     pub(crate) async fn reached(&self, revision: Revision) -> Result<(), ReadError> {
         let mut applied = self.applied.subscribe();
@@ -129,35 +157,47 @@ impl Shared {
 fn dispatch(shared: Weak<Shared>, rings: &Receiver<()>) {
     while rings.recv().is_ok() {
         let Some(shared) = shared.upgrade() else { return };
-        while dispatch_round(&shared) {}
-        if shared.is_closed() {
+        // Asked first: what was committed before the end is told before the end.
+        let closed = shared.is_closed();
+        while shared.dispatch_next() {}
+        if closed {
             shared.hub.disperse();
             return;
         }
     }
 }
 
-fn dispatch_round(shared: &Shared) -> bool {
-    let hub = &shared.hub;
-    let (after, newest, commits) = {
-        let timeline = shared.timeline.read();
-        let after = hub.dispatched();
-        (after, timeline.revision(), timeline.commits_after(after, COMMITS_PER_ROUND))
-    };
-    if newest <= after {
-        return false;
+impl Shared {
+    fn dispatch_next(&self) -> bool {
+        let _alone = self.dispatching.lock();
+        self.dispatch_round()
     }
-    let reached = match commits {
-        Ok(commits) => {
-            hub.route(&commits);
-            if commits.len() < COMMITS_PER_ROUND { newest } else { commits[commits.len() - 1].revision }
+
+    /// Sends the next round, if there is one. Only under `dispatching`.
+    fn dispatch_round(&self) -> bool {
+        let hub = &self.hub;
+        let (after, newest, commits) = {
+            let timeline = self.timeline.read();
+            let after = hub.dispatched();
+            (after, timeline.revision(), timeline.commits_after(after, COMMITS_PER_ROUND))
+        };
+        if newest <= after {
+            return false;
         }
-        // History was forgotten before it was dispatched: what is missing can only be told by history itself.
-        Err(_) => {
-            hub.disperse();
-            newest
-        }
-    };
-    hub.reach(reached);
-    true
+        let reached = match commits {
+            Ok(commits) => {
+                let full = commits.last().filter(|_| commits.len() == COMMITS_PER_ROUND);
+                let reached = full.map_or(newest, |last| last.revision);
+                hub.route(&commits, reached);
+                reached
+            }
+            // What happened is not known: whoever watches must find out for himself whether it concerns him.
+            Err(_) => {
+                hub.disperse();
+                newest
+            }
+        };
+        hub.reach(reached);
+        true
+    }
 }

@@ -12,7 +12,7 @@ use crate::txn::Revision;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 /// Changes read from history at a time: bounds what a slow watcher holds.
 const CATCH_UP_MAX: usize = 256;
@@ -50,9 +50,9 @@ impl Watcher {
         // Join first, look second: a commit between the two is seen twice and told apart by the cursor, and a store
         // that closes between the two is noticed.
         let live = shared.hub.subscribe(&range);
-        let watcher = Self { shared, range, cursor: after, ready: VecDeque::new(), live, missed: Missed::Unknown };
+        let mut watcher = Self { shared, range, cursor: after, ready: VecDeque::new(), live, missed: Missed::Unknown };
         watcher.shared.check_open()?;
-        watcher.shared.timeline.read().check(after)?;
+        watcher.look()?;
         Ok(watcher)
     }
 
@@ -67,8 +67,8 @@ impl Watcher {
                 return Ok(change);
             }
             match self.live.recv().await {
-                Ok(round) => self.take(&round),
-                Err(RecvError::Lagged(_)) => self.missed = Missed::Unknown,
+                Ok(round) => self.take(round),
+                Err(RecvError::Lagged(_)) => self.fall_back(),
                 Err(RecvError::Closed) => self.rejoin()?,
             }
         }
@@ -81,23 +81,31 @@ impl Watcher {
                 return Ok(Some(change));
             }
             match self.live.try_recv() {
-                Ok(round) => self.take(&round),
-                Err(broadcast::error::TryRecvError::Empty) => return Ok(None),
-                Err(broadcast::error::TryRecvError::Lagged(_)) => self.missed = Missed::Unknown,
-                Err(broadcast::error::TryRecvError::Closed) => self.rejoin()?,
+                Ok(round) => self.take(round),
+                Err(TryRecvError::Empty) => return Ok(None),
+                Err(TryRecvError::Lagged(_)) => self.fall_back(),
+                Err(TryRecvError::Closed) => self.rejoin()?,
             }
         }
     }
 
     /// A revision up to which this watcher has delivered everything there was, even if that was nothing; `None`
-    /// while changes are waiting to be read. This is how a quiet watcher keeps its place.
+    /// while changes are waiting to be read.
     pub fn progress(&mut self) -> Option<Revision> {
+        // Asked before the channel is looked at: what is dispatched in between is not covered by the answer.
         let dispatched = self.shared.hub.dispatched();
-        let drained = self.ready.is_empty() && matches!(self.missed, Missed::Nothing) && self.live.is_empty();
-        if drained {
-            self.cursor = self.cursor.max(dispatched);
+        while self.ready.is_empty() && matches!(self.missed, Missed::Nothing) {
+            match self.live.try_recv() {
+                Ok(round) => self.take(round),
+                Err(TryRecvError::Lagged(_)) => self.fall_back(),
+                Err(TryRecvError::Empty) => {
+                    self.cursor = self.cursor.max(dispatched);
+                    return Some(self.cursor);
+                }
+                Err(TryRecvError::Closed) => return None,
+            }
         }
-        drained.then_some(self.cursor)
+        None
     }
 
     fn next_ready(&mut self) -> Result<Option<Arc<Change>>, ReadError> {
@@ -107,40 +115,63 @@ impl Watcher {
         Ok(self.ready.pop_front())
     }
 
-    fn take(&mut self, round: &Round) {
-        self.ready.extend(round.iter().filter(|change| change.revision > self.cursor).cloned());
-        self.cursor = self.ready.back().map_or(self.cursor, |last| last.revision);
+    fn take(&mut self, round: Round) {
+        self.ready.extend(round.changes.iter().filter(|change| change.revision > self.cursor).cloned());
+        self.cursor = self.cursor.max(round.until);
+    }
+
+    /// The channel has lost rounds. What it still holds will be read from history with the rest; left in the channel,
+    /// it would make the next round one too many.
+    fn fall_back(&mut self) {
+        self.live = self.live.resubscribe();
+        self.missed = Missed::Unknown;
+    }
+
+    /// The channel was closed: by the end of the store, or because the dispatcher itself had to skip.
+    fn rejoin(&mut self) -> Result<(), ReadError> {
+        let live = self.shared.hub.subscribe(&self.range);
+        // Looked at after joining, as ever. At the end the closed channel stays: the end is final.
+        self.shared.check_open()?;
+        self.live = live;
+        self.missed = Missed::Unknown;
+        Ok(())
+    }
+
+    /// Finds out what was missed.
+    fn look(&mut self) -> Result<(), ReadError> {
+        let timeline = self.shared.timeline.read();
+        let (revisions, until) = (timeline.revisions_after(&self.range, self.cursor)?, timeline.revision());
+        self.missed = if revisions.is_empty() {
+            self.cursor = self.cursor.max(until);
+            Missed::Nothing
+        } else {
+            Missed::Known { revisions, until }
+        };
+        Ok(())
     }
 
     /// Reads the next part of what was missed.
     fn catch_up(&mut self) -> Result<(), ReadError> {
+        if matches!(self.missed, Missed::Unknown) {
+            self.look()?;
+        }
+        let Missed::Known { revisions, until } = &mut self.missed else { return Ok(()) };
         let timeline = self.shared.timeline.read();
-        let (mut revisions, until) = match std::mem::replace(&mut self.missed, Missed::Unknown) {
-            Missed::Known { revisions, until } => (revisions, until),
-            _ => (timeline.revisions_after(&self.range, self.cursor)?, timeline.revision()),
-        };
-        while let Some(revision) = revisions.pop_front() {
+        while let Some(revision) = revisions.front().copied() {
             let Some(commit) = timeline.commit_at(revision) else {
                 return Err(ReadError::Compacted { asked: self.cursor, oldest: timeline.floor() });
             };
             let inside = commit.changes.iter().filter(|change| self.range.contains(change.key.as_bytes()));
             self.ready.extend(inside.cloned());
             self.cursor = revision;
+            revisions.pop_front();
             if self.ready.len() >= CATCH_UP_MAX {
-                self.missed = Missed::Known { revisions, until };
                 return Ok(());
             }
         }
-        self.cursor = self.cursor.max(until);
+        self.cursor = self.cursor.max(*until);
         self.missed = Missed::Nothing;
         Ok(())
-    }
-
-    /// The channel was closed: by the end of the store, or because the dispatcher itself had to skip.
-    fn rejoin(&mut self) -> Result<(), ReadError> {
-        self.live = self.shared.hub.subscribe(&self.range);
-        self.missed = Missed::Unknown;
-        self.shared.check_open()
     }
 }
 

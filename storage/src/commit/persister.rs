@@ -190,11 +190,9 @@ impl Persister {
         let target = floor.unwrap_or_else(|| self.shared.timeline.read().due(&self.bounds, now));
         let mut budget = changes_max;
         loop {
-            let mut timeline = self.shared.timeline.write();
-            let before = timeline.floor();
-            let slots = timeline.forget(target, FORGET_STEP.min(budget));
-            let reached = timeline.floor();
-            drop(timeline);
+            let before = self.shared.timeline.read().floor();
+            let slots = self.shared.forget(target, FORGET_STEP.min(budget));
+            let reached = self.shared.timeline.read().floor();
             slots.into_iter().for_each(|(key, slot)| self.disk.dead.add(&Record { key, slot }));
             budget = budget.saturating_sub(FORGET_STEP);
             if reached >= target || reached == before || budget == 0 {

@@ -74,11 +74,12 @@ macro_rules! conformance {
                 a_watch_cannot_start_before_the_oldest_revision
                 a_watch_can_start_at_the_oldest_revision
                 progress_is_told_when_nothing_waits
-                a_quiet_watcher_keeps_its_place_by_its_progress
+                a_quiet_watcher_keeps_its_place
                 trying_never_waits
                 a_slow_watcher_misses_nothing
                 a_watcher_slower_than_history_is_told
                 a_watcher_that_keeps_up_does_not_mind_compaction
+                compaction_does_not_overtake_watchers_that_could_keep_up
                 watchers_of_one_range_are_told_the_same
                 many_ranges_are_each_told_their_own
                 dropped_watchers_release_their_ranges

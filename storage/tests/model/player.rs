@@ -60,9 +60,8 @@ impl Player {
         }
         self.recover().await;
         self.check_past();
-        while !self.watches.is_empty() {
-            self.drain(0).await;
-            self.watches.remove(0);
+        for nth in (0..self.watches.len()).rev() {
+            self.drain(nth).await;
         }
         self.reopen().await;
         self.check_present();
