@@ -109,8 +109,23 @@ impl Index {
         self.chains.get(key)?.at(at)?.live()
     }
 
-    pub(crate) fn scan(&self, range: &KeyRange, at: Revision) -> impl Iterator<Item = (&Key, Version)> {
-        self.chains_in(range).filter_map(move |(key, chain)| Some((key, chain.at(at)?.live()?)))
+    /// What lived at `at` among the first `visits_max` keys of `range`, and the rest of the range if there may be more.
+    /// Keys that did not live then are visited too.
+    pub(crate) fn scan(
+        &self,
+        range: &KeyRange,
+        at: Revision,
+        visits_max: usize,
+    ) -> (Vec<(Key, Version)>, Option<KeyRange>) {
+        let mut found = Vec::new();
+        for (visits, (key, chain)) in (1..).zip(self.chains_in(range)) {
+            let live = chain.at(at).and_then(Slot::live);
+            found.extend(live.map(|version| (key.clone(), version)));
+            if visits == visits_max {
+                return (found, Some(range.after(key)));
+            }
+        }
+        (found, None)
     }
 
     /// The revisions after `after` that changed something in `range`, in no order and with repetitions;
@@ -287,6 +302,23 @@ mod tests {
         let built = Index::build(slots);
         assert_eq!(history(&built), history(&example()));
         assert_eq!(built.size(), example().size());
+    }
+
+    #[test]
+    fn a_scan_takes_breath_also_where_nothing_lives() {
+        let mut index = Index::default();
+        for nth in 0..10 {
+            index.write(&Key::new(format!("{nth}")), Revision(nth + 1), Some("v".into()));
+        }
+        let step = |range: &KeyRange, at| {
+            let (found, rest) = index.scan(range, Revision(at), 4);
+            (found.iter().map(|(key, _)| key.to_string()).collect::<String>(), rest)
+        };
+        let (found, rest) = step(&KeyRange::all(), 6);
+        assert_eq!(found, "0123");
+        let (found, rest) = step(&rest.unwrap(), 6);
+        assert_eq!(found, "45", "6 and 7 were visited and did not live yet");
+        assert_eq!(step(&rest.unwrap(), 6), (String::new(), None));
     }
 
     #[test]

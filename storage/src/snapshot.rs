@@ -7,7 +7,7 @@ use crate::shared::Shared;
 use crate::txn::Revision;
 use std::sync::Arc;
 
-/// Entries read under one lock: enough to make the lock cheap, few enough not to keep a commit waiting.
+/// Keys visited under one lock: enough to make the lock cheap, few enough not to keep a commit waiting.
 const SCAN_STEP: usize = 256;
 
 /// A key and what it held.
@@ -63,10 +63,10 @@ impl Snapshot {
         Ok(count)
     }
 
-    fn read(&self, range: &KeyRange) -> Result<Vec<Entry>, ReadError> {
-        let timeline = self.shared.timeline.read();
-        let entries = timeline.scan(range, self.revision)?.take(SCAN_STEP);
-        Ok(entries.map(|(key, version)| Entry { key: key.clone(), version }).collect())
+    /// The entries among the next few keys of `range`, and what is left of it.
+    fn read(&self, range: &KeyRange) -> Result<(Vec<Entry>, Option<KeyRange>), ReadError> {
+        let (found, rest) = self.shared.timeline.read().scan(range, self.revision, SCAN_STEP)?;
+        Ok((found.into_iter().map(|(key, version)| Entry { key, version }).collect(), rest))
     }
 }
 
@@ -82,19 +82,15 @@ impl Iterator for Scan {
     type Item = Result<Entry, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(entry) = self.step.next() {
-            return Some(Ok(entry));
-        }
-        let range = self.rest.take()?;
-        match self.snapshot.read(&range) {
-            Ok(entries) => {
-                if let Some(last) = entries.last().filter(|_| entries.len() == SCAN_STEP) {
-                    self.rest = Some(range.after(&last.key));
-                }
-                self.step = entries.into_iter();
-                self.step.next().map(Ok)
+        loop {
+            if let Some(entry) = self.step.next() {
+                return Some(Ok(entry));
             }
-            Err(error) => Some(Err(error)),
+            let range = self.rest.take()?;
+            match self.snapshot.read(&range) {
+                Ok((entries, rest)) => (self.step, self.rest) = (entries.into_iter(), rest),
+                Err(error) => return Some(Err(error)),
+            }
         }
     }
 }

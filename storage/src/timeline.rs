@@ -142,13 +142,15 @@ impl Timeline {
         Ok(self.index.get(key, at))
     }
 
+    /// See [`Index::scan`].
     pub(crate) fn scan(
         &self,
         range: &KeyRange,
         at: Revision,
-    ) -> Result<impl Iterator<Item = (&Key, Version)>, ReadError> {
+        visits_max: usize,
+    ) -> Result<(Vec<(Key, Version)>, Option<KeyRange>), ReadError> {
         self.check(at)?;
-        Ok(self.index.scan(range, at))
+        Ok(self.index.scan(range, at, visits_max))
     }
 
     /// Takes in a commit. `revision` must lie after everything known.
@@ -307,7 +309,7 @@ mod tests {
             ReadError::Compacted { asked: Revision(91), oldest: Revision(95) }
         );
         assert_eq!(timeline.get(b"k1", Revision(95)).unwrap().unwrap().value, "91");
-        assert_eq!(timeline.scan(&KeyRange::all(), Revision(100)).unwrap().count(), 10);
+        assert_eq!(timeline.scan(&KeyRange::all(), Revision(100), 99).unwrap().0.len(), 10);
     }
 
     #[test]
