@@ -6,7 +6,7 @@
 //!   end                 0  entries(8)  checksum of everything before it(8)
 //! ```
 
-use crate::error::BackupError;
+use crate::error::{BackupError, ReadError};
 use crate::index::Version;
 use crate::key::{Key, KeyRange};
 use crate::snapshot::{Entry, Snapshot};
@@ -32,11 +32,19 @@ pub struct BackupSummary {
 
 /// Writes everything that `snapshot` shows.
 pub(crate) fn write(snapshot: &Snapshot, to: impl Write) -> Result<BackupSummary, BackupError> {
+    write_entries(snapshot.revision(), snapshot.scan(KeyRange::all()), to)
+}
+
+fn write_entries(
+    revision: Revision,
+    entries: impl Iterator<Item = Result<Entry, ReadError>>,
+    to: impl Write,
+) -> Result<BackupSummary, BackupError> {
     let mut out = Hashed { inner: to, hash: Xxh3::new() };
-    let mut summary = BackupSummary { revision: snapshot.revision(), entries: 0, bytes: 0 };
+    let mut summary = BackupSummary { revision, entries: 0, bytes: 0 };
     out.put(MAGIC)?;
     out.put(&summary.revision.0.to_le_bytes())?;
-    for entry in snapshot.scan(KeyRange::all()) {
+    for entry in entries {
         let entry = entry?;
         out.put_entry(&entry)?;
         summary.count(&entry);
@@ -56,15 +64,21 @@ pub fn read(
     mut visit: impl FnMut(Entry) -> Result<(), BackupError>,
 ) -> Result<BackupSummary, BackupError> {
     let mut input = Hashed { inner: from, hash: Xxh3::new() };
-    let magic: [u8; 15] = input.take().map_err(|_| BackupError::NotABackup)?;
+    let magic: [u8; 15] = input.take().map_err(|error| match error {
+        BackupError::CutShort => BackupError::NotABackup,
+        other => other,
+    })?;
     if magic != *MAGIC {
         return Err(BackupError::NotABackup);
     }
     let mut summary = BackupSummary { revision: Revision(input.take_u64()?), entries: 0, bytes: 0 };
+    let mut last: Option<Key> = None;
     loop {
         match input.take::<1>()? {
             [ENTRY] => {
                 let entry = input.take_entry()?;
+                check_place(&entry, last.as_ref(), summary.revision)?;
+                last = Some(entry.key.clone());
                 summary.count(&entry);
                 visit(entry)?;
             }
@@ -82,6 +96,19 @@ pub fn read(
         return Err(damaged("it does not match its checksum".to_owned()));
     }
     Ok(summary)
+}
+
+/// A key comes once, after those before it, from no later than the backup itself.
+fn check_place(entry: &Entry, last: Option<&Key>, revision: Revision) -> Result<(), BackupError> {
+    let Entry { key, version } = entry;
+    if last.is_some_and(|last| last >= key) {
+        return Err(damaged(format!("{key} is out of order")));
+    }
+    if version.created > version.modified || version.modified > revision {
+        let (created, modified) = (version.created, version.modified);
+        return Err(damaged(format!("{key} of {created}, changed at {modified}, in a backup of revision {revision}")));
+    }
+    Ok(())
 }
 
 fn damaged(what: String) -> BackupError {
@@ -166,5 +193,127 @@ impl<S: Read> Hashed<S> {
         })?;
         self.hash.update(bytes);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn entry(key: &[u8], created: u64, modified: u64, value: &[u8]) -> Entry {
+        let version =
+            Version { created: Revision(created), modified: Revision(modified), value: Bytes::copy_from_slice(value) };
+        Entry { key: Key::new(key), version }
+    }
+
+    fn backup_of(revision: u64, entries: &[Entry]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_entries(Revision(revision), entries.iter().cloned().map(Ok), &mut bytes).unwrap();
+        bytes
+    }
+
+    fn read_all(from: impl Read) -> Result<(BackupSummary, Vec<Entry>), BackupError> {
+        let mut entries = Vec::new();
+        let summary = read(from, |entry| {
+            entries.push(entry);
+            Ok(())
+        })?;
+        Ok((summary, entries))
+    }
+
+    fn any_entries() -> impl Strategy<Value = (u64, Vec<Entry>)> {
+        let bytes = |most| prop::collection::vec(any::<u8>(), 0..most);
+        let values = (bytes(40), any::<u32>(), any::<u32>());
+        let key = prop::collection::vec(any::<u8>(), 1..20);
+        prop::collection::btree_map(key, values, 0..8).prop_map(|entries: BTreeMap<_, _>| {
+            let entries = entries
+                .into_iter()
+                .map(|(key, (value, one, other))| entry(&key, one.min(other).into(), one.max(other).into(), &value));
+            (u32::MAX.into(), entries.collect())
+        })
+    }
+
+    fn small() -> Vec<u8> {
+        backup_of(9, &[entry(b"a", 1, 1, b"1"), entry(b"a\0", 2, 9, b""), entry(b"\xff", 3, 3, &[7; 60])])
+    }
+
+    proptest! {
+        #[test]
+        fn a_backup_reads_back_as_it_was_written((revision, entries) in any_entries()) {
+            let (summary, found) = read_all(backup_of(revision, &entries).as_slice()).unwrap();
+            prop_assert_eq!(summary.revision, Revision(revision));
+            prop_assert_eq!(summary.entries, entries.len() as u64);
+            prop_assert_eq!(found, entries);
+        }
+
+        #[test]
+        fn one_flipped_bit_is_noticed((revision, entries) in any_entries(), at in any::<prop::sample::Index>(), bit in 0..8) {
+            let mut bytes = backup_of(revision, &entries);
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1u8 << bit;
+            prop_assert!(read_all(bytes.as_slice()).is_err());
+        }
+
+        #[test]
+        fn any_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(read_all(bytes.as_slice()).is_err());
+            prop_assert!(read_all([MAGIC.as_slice(), &bytes].concat().as_slice()).is_err());
+        }
+
+        #[test]
+        fn bytes_in_the_middle_are_noticed(at in 23usize..100, bytes in prop::collection::vec(0u8..4, 1..50)) {
+            let whole = small();
+            let at = at.min(whole.len() - 17);
+            prop_assert!(read_all([&whole[..at], &bytes, &whole[at..]].concat().as_slice()).is_err());
+            let written_over = [&whole[..at], &bytes, &whole[(at + bytes.len()).min(whole.len())..]].concat();
+            prop_assert!(written_over == whole || read_all(written_over.as_slice()).is_err());
+        }
+    }
+
+    #[test]
+    fn a_backup_cut_anywhere_is_noticed() {
+        let whole = small();
+        assert!(read_all(whole.as_slice()).is_ok());
+        for length in 0..whole.len() {
+            let refused = read_all(&whole[..length]).unwrap_err();
+            let expected = if length < MAGIC.len() { "not a backup" } else { "ends before its end" };
+            assert!(refused.to_string().contains(expected), "{refused} after {length} bytes");
+        }
+    }
+
+    #[test]
+    fn entries_that_no_store_would_write_are_refused_though_the_checksum_matches() {
+        let refused = |entries: &[Entry]| read_all(backup_of(5, entries).as_slice()).unwrap_err().to_string();
+        let a = entry(b"a", 1, 1, b"");
+        assert!(refused(&[a.clone(), a.clone()]).contains("a is out of order"));
+        assert!(refused(&[entry(b"b", 1, 1, b""), a.clone()]).contains("a is out of order"));
+        assert!(refused(&[entry(b"a", 1, 6, b"")]).contains("a of 1, changed at 6, in a backup of revision 5"));
+        assert!(refused(&[entry(b"a", 3, 2, b"")]).contains("a of 3, changed at 2"));
+        assert!(refused(&[entry(b"", 1, 1, b"")]).contains("an empty key"));
+    }
+
+    #[test]
+    fn a_false_length_costs_no_memory_and_an_endless_stream_ends() {
+        let mut header = [MAGIC.as_slice(), &9u64.to_le_bytes(), &[ENTRY]].concat();
+        header.extend((LENGTH_MAX + 1).to_le_bytes());
+        header.extend([0; 100]);
+        assert!(read_all(header.as_slice()).unwrap_err().to_string().contains("a key or value of 268435457 bytes"));
+        let endless = MAGIC.chain(io::repeat(1));
+        assert!(matches!(read(endless, |_| Ok(())), Err(BackupError::Damaged { .. })));
+    }
+
+    #[test]
+    fn a_reader_that_fails_is_not_taken_for_damage() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("the cable is loose"))
+            }
+        }
+        let cut = small().len() - 5;
+        assert!(matches!(read_all(small()[..cut].chain(Broken)), Err(BackupError::Io(_))));
+        assert!(matches!(read_all(Broken), Err(BackupError::Io(_))));
     }
 }

@@ -10,11 +10,13 @@
 
 use crate::error::OpenError;
 use std::fs::{DirBuilder, File, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &str = "hanse-store 1";
+/// Far more than any format has: what is longer is something else.
+const FORMAT_BYTES_MAX: u64 = 256;
 
 /// A directory that this process holds. Let go of when dropped.
 #[derive(Debug)]
@@ -31,12 +33,12 @@ impl DataDir {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         let lock = lock(path)?;
         let format = path.join("format");
-        match std::fs::read_to_string(&format) {
-            Ok(found) => check_format(path, &format, &found, engine)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                write_format(path, &format, engine).map_err(|source| OpenError::Io { path: format, source })?;
+        match engine_of(path)? {
+            Some(found) if found == engine => {}
+            Some(found) => {
+                return Err(OpenError::OtherBackend { dir: path.to_owned(), asked: engine.to_owned(), found });
             }
-            Err(source) => return Err(OpenError::Io { path: format, source }),
+            None => write_format(path, &format, engine).map_err(|source| OpenError::Io { path: format, source })?,
         }
         Ok(Self { path: path.to_owned(), engine: engine.to_owned(), _lock: lock })
     }
@@ -58,8 +60,10 @@ pub(crate) fn control_socket(dir: &Path) -> PathBuf {
 /// The engine of the store in `dir`; `None` if there is no store.
 pub fn engine_of(dir: &Path) -> Result<Option<String>, OpenError> {
     let file = dir.join("format");
-    match std::fs::read_to_string(&file) {
-        Ok(found) => parse_format(&file, &found).map(Some),
+    let mut found = Vec::new();
+    let read = File::open(&file).and_then(|format| format.take(FORMAT_BYTES_MAX).read_to_end(&mut found));
+    match read {
+        Ok(_) => parse_format(&file, &found).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(OpenError::Io { path: file, source }),
     }
@@ -76,20 +80,15 @@ fn lock(dir: &Path) -> Result<File, OpenError> {
     }
 }
 
-fn parse_format(file: &Path, found: &str) -> Result<String, OpenError> {
+/// The name of the engine: `hanse-store 1 NAME`, on a line.
+fn parse_format(file: &Path, found: &[u8]) -> Result<String, OpenError> {
+    let found = String::from_utf8_lossy(found);
     let engine = found.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(' ')).map(str::trim_end);
-    engine.map(str::to_owned).ok_or_else(|| OpenError::UnknownFormat {
+    let named = engine.filter(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase()));
+    named.map(str::to_owned).ok_or_else(|| OpenError::UnknownFormat {
         file: file.to_owned(),
         found: found.chars().take(60).collect::<String>().escape_debug().to_string(),
     })
-}
-
-fn check_format(dir: &Path, file: &Path, found: &str, asked: &str) -> Result<(), OpenError> {
-    let found = parse_format(file, found)?;
-    if found != asked {
-        return Err(OpenError::OtherBackend { dir: dir.to_owned(), asked: asked.to_owned(), found });
-    }
-    Ok(())
 }
 
 /// The format is the last thing a new directory gets and must not be there by half.
@@ -110,6 +109,7 @@ pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_second_holder_is_refused_until_the_first_lets_go() {
@@ -132,5 +132,30 @@ mod tests {
         std::fs::write(dir.path().join("format"), "hanse-store 9 future\n").unwrap();
         let refused = DataDir::hold(dir.path(), "fjall").unwrap_err().to_string();
         assert!(refused.contains(r"format is not a store this version can read: hanse-store 9 future\n"), "{refused}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_other_bytes_are_not_a_format(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::write(dir.path().join("format"), &bytes).unwrap();
+            let refused = engine_of(dir.path()).unwrap_err();
+            prop_assert!(matches!(refused, OpenError::UnknownFormat { .. }), "{}", refused);
+            prop_assert!(refused.to_string().len() < 1000 && !refused.to_string().contains(char::is_control));
+            prop_assert!(DataDir::hold(dir.path(), "fjall").is_err());
+            prop_assert_eq!(std::fs::read(dir.path().join("format")).unwrap(), bytes, "it is left as it was");
+        }
+
+        #[test]
+        fn a_format_with_one_flipped_bit_never_opens_as_what_it_was(at in 0usize..20, bit in 0..8) {
+            let dir = tempfile::tempdir().unwrap();
+            drop(DataDir::hold(dir.path(), "fjall").unwrap());
+            let mut bytes = std::fs::read(dir.path().join("format")).unwrap();
+            // The end of the line is not part of the name.
+            let at = at.min(bytes.len() - 2);
+            bytes[at] ^= 1u8 << bit;
+            std::fs::write(dir.path().join("format"), bytes).unwrap();
+            prop_assert!(DataDir::hold(dir.path(), "fjall").is_err());
+        }
     }
 }

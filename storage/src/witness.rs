@@ -71,6 +71,7 @@ fn decode(copy: &[u8]) -> Option<Revision> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn it_remembers_the_last_revision_even_if_one_copy_is_torn() {
@@ -96,5 +97,60 @@ mod tests {
         std::fs::write(&path, [0; 20]).unwrap();
         assert_eq!(Witness::open(&path).unwrap().1, Revision::ZERO);
         assert_eq!(std::fs::metadata(&path).unwrap().len(), COPIES * COPY_BYTES);
+    }
+
+    fn seen(bytes: &[u8]) -> Result<Revision, OpenError> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("acknowledged");
+        std::fs::write(&path, bytes).unwrap();
+        Witness::open(&path).map(|(_, seen)| seen)
+    }
+
+    fn bytes_after(revisions: &[u64]) -> Vec<u8> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("acknowledged");
+        let (mut witness, _) = Witness::open(&path).unwrap();
+        revisions.iter().for_each(|revision| witness.record(Revision(*revision)));
+        std::fs::read(&path).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_refused_by_name(bytes in prop::collection::vec(any::<u8>(), 1..80)) {
+            prop_assume!(bytes.iter().take(32).any(|byte| *byte != 0));
+            let refused = seen(&bytes).unwrap_err();
+            prop_assert!(matches!(refused, OpenError::Damaged { .. }), "{}", refused);
+        }
+
+        #[test]
+        fn one_flipped_bit_makes_it_forget_at_most_the_last_and_never_invent(
+            count in 1u64..6, at in 0usize..32, bit in 0..8,
+        ) {
+            let revisions: Vec<u64> = (1..=count).map(|nth| nth * 10).collect();
+            let mut bytes = bytes_after(&revisions);
+            prop_assert_eq!(seen(&bytes).unwrap(), Revision(count * 10));
+            bytes[at] ^= 1u8 << bit;
+            let seen = seen(&bytes).unwrap();
+            prop_assert!(seen == Revision(count * 10) || seen == Revision((count - 1) * 10), "{}", seen);
+        }
+
+        #[test]
+        fn one_cut_short_forgets_and_never_invents(count in 1u64..6, length in 0usize..32) {
+            let revisions: Vec<u64> = (1..=count).collect();
+            if let Ok(seen) = seen(&bytes_after(&revisions)[..length]) {
+                prop_assert!(seen.0 <= count, "{}", seen);
+            }
+        }
+    }
+
+    #[test]
+    fn it_goes_on_after_any_number_of_openings() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("acknowledged");
+        for revision in 1..40 {
+            let (mut witness, seen) = Witness::open(&path).unwrap();
+            assert_eq!(seen, Revision(revision - 1));
+            (0..revision % 3 + 1).for_each(|_| witness.record(Revision(revision)));
+        }
     }
 }
