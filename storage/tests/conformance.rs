@@ -31,3 +31,20 @@ storage::conformance!(on_memory, memory());
 storage::conformance!(on_faulty, faulty());
 storage::conformance!(on_fjall, embedded(Engine::Fjall));
 storage::conformance!(on_sled, embedded(Engine::Sled));
+
+#[test]
+fn every_case_is_in_the_suite() {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conformance");
+    let suite = std::fs::read_to_string(dir.join("mod.rs")).unwrap();
+    let listed: Vec<_> = suite.lines().map(str::trim).collect();
+    let mut cases = 0;
+    for file in std::fs::read_dir(&dir).unwrap() {
+        let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let signatures = source.lines().filter_map(|line| line.strip_prefix("pub async fn "));
+        for case in signatures.filter_map(|rest| rest.strip_suffix("(fixture: Fixture) {")) {
+            assert!(listed.contains(&case), "{case} is never run");
+            cases += 1;
+        }
+    }
+    assert!(cases > 60, "only {cases} cases were found");
+}

@@ -57,6 +57,27 @@ async fn what_was_refused_in_a_batch_that_failed_is_known_not_to_have_happened()
     assert!(matches!(nothing, Err(CommitError::Unavailable(_))), "{nothing:?}");
 }
 
+#[tokio::test]
+async fn what_was_forgotten_leaves_the_disk_though_a_write_fails() {
+    for how in [Fail::Before, Fail::After] {
+        let stage = Stage::default();
+        let store = open(&stage);
+        for turn in 0..10 {
+            put(&store, "a", &turn.to_string()).await.unwrap();
+        }
+        assert_eq!(stage.stored(), 11, "every version, and the ledger");
+        store.compact(store.recent().revision()).await.unwrap();
+        stage.fail_next(how);
+        assert!(matches!(put(&store, "b", "1").await, Err(CommitError::Uncertain(_))));
+        while put(&store, "b", "2").await.is_err() {}
+        store.compact(store.recent().revision()).await.unwrap();
+        put(&store, "c", "1").await.unwrap();
+        assert_eq!(stage.stored(), 4, "a, b, c and the ledger, after failing {how:?}");
+        store.close().await;
+        assert_eq!(open(&stage).recent().count(KeyRange::all()), Ok(3));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_was_at_rest_recovers_by_itself() {
     let stage = Stage::default();

@@ -1,6 +1,7 @@
 //! A backend that does what the test says: hold still, take long, fail before or after the work.
 
 use parking_lot::{Condvar, Mutex};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 use storage::conformance::KeptMemory;
@@ -65,6 +66,17 @@ impl Stage {
     /// Waits until so many batches have come.
     pub(crate) async fn reached_disk(&self, batches: usize) {
         eventually("a batch reaches the disk", || self.script.0.lock().persisted >= batches).await;
+    }
+
+    /// How many pairs are stored.
+    pub(crate) fn stored(&self) -> usize {
+        let mut count = 0;
+        let counted = self.kept.scan(&[], &[0xff], &mut |_, _| {
+            count += 1;
+            Ok(ControlFlow::Continue(()))
+        });
+        counted.expect("memory does not fail");
+        count
     }
 
     pub(crate) fn largest_batch(&self) -> usize {
