@@ -129,7 +129,7 @@ impl Index {
     }
 
     /// The revisions after `after` that changed something in `range`, in no order and with repetitions;
-    /// `None` if looking for them would visit more than `visits_max` keys.
+    /// `None` if looking for them would visit more than `visits_max` keys or versions.
     pub(crate) fn revisions_after(
         &self,
         range: &KeyRange,
@@ -137,12 +137,16 @@ impl Index {
         visits_max: usize,
     ) -> Option<Vec<Revision>> {
         let mut found = Vec::new();
-        for (visits, (_, chain)) in self.chains_in(range).enumerate() {
-            if visits == visits_max {
+        for (keys, (_, chain)) in self.chains_in(range).enumerate() {
+            if keys == visits_max {
                 return None;
             }
             let slots = std::iter::once(&chain.newest).chain(chain.older.iter().rev());
-            found.extend(slots.map(|slot| slot.modified).take_while(|modified| *modified > after));
+            let revisions = slots.map(|slot| slot.modified).take_while(|modified| *modified > after);
+            found.extend(revisions.take(visits_max + 1 - found.len()));
+            if found.len() > visits_max {
+                return None;
+            }
         }
         Some(found)
     }

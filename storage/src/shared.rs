@@ -9,7 +9,7 @@ use crate::txn::Revision;
 use crossbeam_channel::Receiver;
 use parking_lot::{Mutex, RwLock};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -47,19 +47,16 @@ pub(crate) struct Shared {
     /// number of commits. No other lock is taken while it is held.
     pub(crate) timeline: RwLock<Timeline>,
     pub(crate) hub: Hub,
-    /// Guards the sending of rounds, one after the other. Taken before the timeline and before the hub's own lock.
-    dispatching: Mutex<Marks>,
+    /// Guards the sending of rounds, one after the other, and holds the last revision that all watchers were told.
+    /// Taken before the timeline and before the hub's own lock.
+    dispatching: Mutex<Revision>,
+    /// The mark before the last. Watchers are told how far they are when history up to here is about to go: those of a
+    /// quiet range learn it nowhere else, and have to know it if they ever fall behind. Not the last one, so that they
+    /// have half of history's length to take notice.
+    marked: AtomicU64,
     pub(crate) clock: Clock,
     applied: watch::Sender<Revision>,
     closed: AtomicBool,
-}
-
-/// Where all watchers were told how far they are, the last two times. A watcher of a quiet range learns it nowhere else,
-/// and has to know its place if it ever falls behind; two, so that it has half of history's length to take notice.
-#[derive(Debug)]
-struct Marks {
-    older: Revision,
-    newer: Revision,
 }
 
 /// Commits made visible in one go: bounds how long readers wait for a large batch.
@@ -76,7 +73,8 @@ impl Shared {
         let shared = Arc::new(Self {
             timeline: RwLock::new(timeline),
             hub,
-            dispatching: Mutex::new(Marks { older: revision, newer: revision }),
+            dispatching: Mutex::new(revision),
+            marked: AtomicU64::new(revision.0),
             clock,
             applied: watch::Sender::new(revision),
             closed: AtomicBool::new(false),
@@ -117,16 +115,30 @@ impl Shared {
     /// Forgets history up to `floor`, at most about `changes_max` changes of it, and returns the slots that went.
     /// A watcher that keeps up does not notice.
     pub(crate) fn forget(&self, floor: Revision, changes_max: usize) -> Vec<(Key, Slot)> {
-        let floor = floor.min(self.timeline.read().revision());
-        let mut marks = self.dispatching.lock();
-        if floor > marks.older {
-            while self.dispatch_round() {}
-            let dispatched = self.hub.dispatched();
-            self.hub.mark(dispatched);
-            *marks = Marks { older: marks.newer, newer: dispatched };
+        let (oldest, newest) = {
+            let timeline = self.timeline.read();
+            (timeline.floor(), timeline.revision())
+        };
+        let floor = floor.min(newest);
+        if floor <= oldest {
+            return Vec::new();
         }
-        drop(marks);
+        self.mark_before(floor);
         self.timeline.write().forget(floor, changes_max)
+    }
+
+    /// Makes sure that watchers know their place before history up to `floor` goes: those that missed nothing will not
+    /// need it. Seldom has anything to do, and only then waits for the dispatcher.
+    fn mark_before(&self, floor: Revision) {
+        if floor.0 <= self.marked.load(Ordering::Acquire) {
+            return;
+        }
+        let mut last_mark = self.dispatching.lock();
+        while self.dispatch_round() {}
+        let dispatched = self.hub.dispatched();
+        self.hub.mark(dispatched);
+        self.marked.store(last_mark.0, Ordering::Release);
+        *last_mark = dispatched;
     }
 
     /// Waits until everything up to `revision` can be read here.

@@ -54,7 +54,8 @@ impl Default for HistoryBounds {
 const CHANGE_BYTES: usize = 320;
 
 /// A range with at most this many keys is searched by key, a wider one by walking the commits: a watcher that
-/// resumes on a small range must not pay for what the rest of the store did meanwhile.
+/// resumes on a small range must not pay for what the rest of the store did meanwhile. More than this is not searched
+/// at once, because commits wait for it.
 const VISITS_MAX: usize = 16 * 1024;
 
 #[derive(Debug, Default)]
@@ -198,19 +199,26 @@ impl Timeline {
         Ok(self.commits.range(from..).take(limit).cloned().collect())
     }
 
-    /// The revisions after `after` that changed something in `range`, in order. The cost follows the smaller of
-    /// the range and the time that passed.
-    pub(crate) fn revisions_after(&self, range: &KeyRange, after: Revision) -> Result<VecDeque<Revision>, ReadError> {
+    /// The revisions after `after` that changed something in `range`, in order; `None` if looking for them would take
+    /// long. The cost follows the smaller of the range and the time that passed.
+    pub(crate) fn revisions_after(
+        &self,
+        range: &KeyRange,
+        after: Revision,
+    ) -> Result<Option<VecDeque<Revision>>, ReadError> {
         self.check(after)?;
         let from = self.commits.partition_point(|commit| commit.revision <= after);
-        let visits_max = VISITS_MAX.min(self.commits.len() - from);
-        if let Some(mut found) = self.index.revisions_after(range, after, visits_max) {
+        let passed = self.commits.len() - from;
+        if let Some(mut found) = self.index.revisions_after(range, after, VISITS_MAX.min(passed)) {
             found.sort_unstable();
             found.dedup();
-            return Ok(found.into());
+            return Ok(Some(found.into()));
+        }
+        if passed > VISITS_MAX {
+            return Ok(None);
         }
         let touched = |commit: &&Arc<Commit>| commit.changes.iter().any(|change| range.contains(change.key.as_bytes()));
-        Ok(self.commits.range(from..).filter(touched).map(|commit| commit.revision).collect())
+        Ok(Some(self.commits.range(from..).filter(touched).map(|commit| commit.revision).collect()))
     }
 
     /// The revision up to which `bounds` ask to forget.
@@ -315,11 +323,24 @@ mod tests {
     #[test]
     fn a_resuming_watcher_finds_the_same_by_key_and_by_time() {
         let timeline = hundred();
-        let narrow = timeline.revisions_after(&KeyRange::key("k3"), Revision(50)).unwrap();
+        let narrow = timeline.revisions_after(&KeyRange::key("k3"), Revision(50)).unwrap().unwrap();
         assert_eq!(narrow, [53, 63, 73, 83, 93].map(Revision));
         // One commit behind is cheaper by time than ten keys are by key.
-        let wide = timeline.revisions_after(&KeyRange::all(), Revision(99)).unwrap();
+        let wide = timeline.revisions_after(&KeyRange::all(), Revision(99)).unwrap().unwrap();
         assert_eq!(wide, [Revision(100)]);
+    }
+
+    #[test]
+    fn what_would_take_long_to_find_is_not_looked_for_at_once() {
+        let mut timeline = Timeline::default();
+        let last = VISITS_MAX as u64 * 11 / 10;
+        for revision in 1..=last {
+            put(&mut timeline, revision, if revision % 100 == 0 { "rare" } else { "hot" }, "");
+        }
+        let found = |range: &str, after| timeline.revisions_after(&KeyRange::key(range), Revision(after)).unwrap();
+        assert!(found("hot", 0).is_none(), "one key of many versions");
+        assert_eq!(found("rare", 0).map(|found| found.len()), Some(last as usize / 100));
+        assert_eq!(found("hot", last - 5).map(|found| found.len()), Some(5));
     }
 
     #[test]

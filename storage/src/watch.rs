@@ -7,7 +7,7 @@ use crate::error::ReadError;
 use crate::hub::Round;
 use crate::key::KeyRange;
 use crate::shared::Shared;
-use crate::timeline::Change;
+use crate::timeline::{Change, Commit};
 use crate::txn::Revision;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,6 +16,9 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 /// Changes read from history at a time: bounds what a slow watcher holds.
 const CATCH_UP_MAX: usize = 256;
+
+/// Commits looked through at a time when there are many: bounds how long the next commit waits.
+const COMMITS_PER_STEP: usize = 1024;
 
 /// Yields every change of a range after a revision, once, in order of revision.
 ///
@@ -36,13 +39,14 @@ pub struct Watcher {
 #[derive(Debug)]
 enum Missed {
     Nothing,
-    /// Everything after the cursor.
     Unknown,
     /// These revisions, and then nothing up to `until`.
     Known {
         revisions: VecDeque<Revision>,
         until: Revision,
     },
+    /// So much since the cursor that it must be looked through step by step.
+    Much,
 }
 
 impl Watcher {
@@ -140,12 +144,13 @@ impl Watcher {
     /// Finds out what was missed.
     fn look(&mut self) -> Result<(), ReadError> {
         let timeline = self.shared.timeline.read();
-        let (revisions, until) = (timeline.revisions_after(&self.range, self.cursor)?, timeline.revision());
-        self.missed = if revisions.is_empty() {
-            self.cursor = self.cursor.max(until);
-            Missed::Nothing
-        } else {
-            Missed::Known { revisions, until }
+        self.missed = match timeline.revisions_after(&self.range, self.cursor)? {
+            Some(revisions) if revisions.is_empty() => {
+                self.cursor = self.cursor.max(timeline.revision());
+                Missed::Nothing
+            }
+            Some(revisions) => Missed::Known { revisions, until: timeline.revision() },
+            None => Missed::Much,
         };
         Ok(())
     }
@@ -155,14 +160,21 @@ impl Watcher {
         if matches!(self.missed, Missed::Unknown) {
             self.look()?;
         }
+        match self.missed {
+            Missed::Known { .. } => self.read_known(),
+            Missed::Much => self.read_on(),
+            Missed::Nothing | Missed::Unknown => Ok(()),
+        }
+    }
+
+    fn read_known(&mut self) -> Result<(), ReadError> {
         let Missed::Known { revisions, until } = &mut self.missed else { return Ok(()) };
         let timeline = self.shared.timeline.read();
         while let Some(revision) = revisions.front().copied() {
             let Some(commit) = timeline.commit_at(revision) else {
                 return Err(ReadError::Compacted { asked: self.cursor, oldest: timeline.floor() });
             };
-            let inside = commit.changes.iter().filter(|change| self.range.contains(change.key.as_bytes()));
-            self.ready.extend(inside.cloned());
+            self.ready.extend(inside(&self.range, commit));
             self.cursor = revision;
             revisions.pop_front();
             if self.ready.len() >= CATCH_UP_MAX {
@@ -173,6 +185,27 @@ impl Watcher {
         self.missed = Missed::Nothing;
         Ok(())
     }
+
+    fn read_on(&mut self) -> Result<(), ReadError> {
+        let timeline = self.shared.timeline.read();
+        let commits = timeline.commits_after(self.cursor, COMMITS_PER_STEP)?;
+        for commit in &commits {
+            self.ready.extend(inside(&self.range, commit));
+            self.cursor = commit.revision;
+            if self.ready.len() >= CATCH_UP_MAX {
+                return Ok(());
+            }
+        }
+        if commits.len() < COMMITS_PER_STEP {
+            self.cursor = self.cursor.max(timeline.revision());
+            self.missed = Missed::Nothing;
+        }
+        Ok(())
+    }
+}
+
+fn inside(range: &KeyRange, commit: &Commit) -> impl Iterator<Item = Arc<Change>> {
+    commit.changes.iter().filter(|change| range.contains(change.key.as_bytes())).cloned()
 }
 
 impl Drop for Watcher {
