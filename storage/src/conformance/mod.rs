@@ -191,6 +191,10 @@ impl Backend for KeptMemory {
         self.0.lock().scan(from, to, visit)
     }
 
+    fn ledger(&self) -> Result<Option<Vec<u8>>, BackendError> {
+        self.0.lock().ledger()
+    }
+
     fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
         self.0.lock().persist(batch)
     }

@@ -65,16 +65,17 @@ async fn what_was_forgotten_leaves_the_disk_though_a_write_fails() {
         for turn in 0..10 {
             put(&store, "a", &turn.to_string()).await.unwrap();
         }
-        assert_eq!(stage.stored(), 11, "every version, and the ledger");
+        assert_eq!(stage.stored(), 10, "every version");
         store.compact(store.recent().revision()).await.unwrap();
         stage.fail_next(how);
-        assert!(matches!(put(&store, "b", "1").await, Err(CommitError::Uncertain(_))));
-        while put(&store, "b", "2").await.is_err() {}
-        store.compact(store.recent().revision()).await.unwrap();
-        put(&store, "c", "1").await.unwrap();
-        assert_eq!(stage.stored(), 4, "a, b, c and the ledger, after failing {how:?}");
+        // Whoever asks with nothing to write gives the store time to clean up; the first time that fails.
+        for _ in 0..3 {
+            store.enforce_bounds().await.unwrap();
+        }
+        assert!(stage.failed() && store.stats().failure.is_none(), "it failed and recovered");
+        assert_eq!(stage.stored(), 1, "what is current, after failing {how:?}");
         store.close().await;
-        assert_eq!(open(&stage).recent().count(KeyRange::all()), Ok(3));
+        assert_eq!(open(&stage).recent().count(KeyRange::all()), Ok(1));
     }
 }
 

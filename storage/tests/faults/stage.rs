@@ -68,6 +68,12 @@ impl Stage {
         eventually("a batch reaches the disk", || self.script.0.lock().persisted >= batches).await;
     }
 
+    /// Whether the failure that was asked for has happened.
+    pub(crate) fn failed(&self) -> bool {
+        let script = self.script.0.lock();
+        script.fail_at.is_some_and(|(at, _)| script.persisted > at)
+    }
+
     /// How many pairs are stored.
     pub(crate) fn stored(&self) -> usize {
         let mut count = 0;
@@ -87,6 +93,10 @@ impl Stage {
 impl Backend for Stage {
     fn scan(&self, from: &[u8], to: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError> {
         self.kept.scan(from, to, visit)
+    }
+
+    fn ledger(&self) -> Result<Option<Vec<u8>>, BackendError> {
+        self.kept.ledger()
     }
 
     fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
