@@ -2,6 +2,8 @@
 
 use crate::error::ReadError;
 use crate::hub::Hub;
+#[cfg(feature = "etcd")]
+use crate::index::Index;
 use crate::index::Slot;
 use crate::key::Key;
 use crate::timeline::{Commit, Timeline, Writes};
@@ -139,6 +141,18 @@ impl Shared {
         self.hub.mark(dispatched);
         self.marked.store(last_mark.0, Ordering::Release);
         *last_mark = dispatched;
+    }
+
+    /// A later state takes the place of everything known. Watchers that had not come that far are told `Compacted`.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn replace(&self, index: Index, revision: Revision) {
+        let mut timeline = self.timeline.write();
+        let replaced = timeline.replace(index, revision);
+        self.applied.send_replace(revision);
+        drop(timeline);
+        self.hub.ring();
+        // Large, and nobody should wait for it.
+        drop(replaced);
     }
 
     /// Waits until everything up to `revision` can be read here.

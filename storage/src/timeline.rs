@@ -176,6 +176,15 @@ impl Timeline {
         self.revision = self.revision.max(revision);
     }
 
+    /// A later state takes the place of this one, and what led to it is not known: the past of both is forgotten, so
+    /// that whoever still depends on it is told. Answers with what was replaced.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn replace(&mut self, index: Index, revision: Revision) -> Self {
+        debug_assert!(revision > self.revision, "history grows forward");
+        let replacement = Self { index, commits: VecDeque::new(), weight: 0, revision, floor: revision };
+        std::mem::replace(self, replacement)
+    }
+
     fn remember(&mut self, revision: Revision, changes: Vec<Arc<Change>>, now: Duration) -> Arc<Commit> {
         let weight = changes.iter().map(|change| change.weight()).sum();
         let commit = Arc::new(Commit { revision, changes: changes.into(), learned: now, weight });
@@ -328,6 +337,26 @@ mod tests {
         // One commit behind is cheaper by time than ten keys are by key.
         let wide = timeline.revisions_after(&KeyRange::all(), Revision(99)).unwrap().unwrap();
         assert_eq!(wide, [Revision(100)]);
+    }
+
+    #[cfg(feature = "etcd")]
+    #[test]
+    fn a_replaced_timeline_shows_the_later_state_and_denies_any_past() {
+        let mut timeline = hundred();
+        let slot = Slot { modified: Revision(150), created: Revision(7), value: Some("later".into()) };
+        let old = timeline.replace(Index::build(vec![(Key::new("k1"), slot)]), Revision(200));
+        assert_eq!((old.revision(), old.size().keys), (Revision(100), 10));
+
+        assert_eq!((timeline.floor(), timeline.revision()), (Revision(200), Revision(200)));
+        assert_eq!(timeline.get(b"k1", Revision(200)).unwrap().unwrap().value, "later");
+        assert_eq!(timeline.get(b"k2", Revision(200)).unwrap(), None, "it went while nobody looked");
+        let compacted = ReadError::Compacted { asked: Revision(100), oldest: Revision(200) };
+        assert_eq!(timeline.commits_after(Revision(100), 1).unwrap_err(), compacted);
+        assert_eq!(timeline.revisions_after(&KeyRange::all(), Revision(100)).unwrap_err(), compacted);
+
+        put(&mut timeline, 201, "k1", "next");
+        assert_eq!(timeline.get(b"k1", Revision(201)).unwrap().unwrap().created, Revision(7));
+        assert_eq!(timeline.revisions_after(&KeyRange::all(), Revision(200)).unwrap(), [Revision(201)]);
     }
 
     #[test]

@@ -215,3 +215,38 @@ impl Drop for Watcher {
         self.shared.hub.release(&self.range);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::Clock;
+    use crate::timeline::Timeline;
+
+    #[test]
+    fn a_watcher_whose_channel_was_closed_claims_no_progress_over_what_it_missed() {
+        let shared = Shared::start(Timeline::default(), Clock::default());
+        let mut watcher = Watcher::new(shared.clone(), KeyRange::all(), Revision::ZERO).unwrap();
+        assert_eq!(watcher.try_next().unwrap(), None);
+        assert_eq!(watcher.progress(), Some(Revision::ZERO));
+        // What the dispatcher does when history was forgotten before it came by.
+        shared.hub.disperse();
+        shared.hub.reach(Revision(7));
+        assert_eq!(watcher.progress(), None);
+    }
+
+    #[cfg(feature = "etcd")]
+    #[tokio::test]
+    async fn watchers_of_a_replaced_timeline_are_told_and_new_ones_go_on_from_there() {
+        use crate::index::Index;
+        let shared = Shared::start(Timeline::default(), Clock::default());
+        let mut watcher = Watcher::new(shared.clone(), KeyRange::prefix("quiet"), Revision::ZERO).unwrap();
+        assert_eq!(watcher.try_next().unwrap(), None);
+        shared.replace(Index::default(), Revision(200));
+        let told = watcher.next().await.unwrap_err();
+        assert_eq!(told, ReadError::Compacted { asked: Revision::ZERO, oldest: Revision(200) });
+
+        let mut later = Watcher::new(shared.clone(), KeyRange::all(), Revision(200)).unwrap();
+        shared.publish([(Revision(201), vec![("k".into(), Some("v".into()))])]);
+        assert_eq!(later.next().await.unwrap().revision, Revision(201));
+    }
+}
