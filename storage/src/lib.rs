@@ -16,6 +16,8 @@ pub mod conformance;
 mod control;
 mod datadir;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod hub;
 mod index;
 mod key;
@@ -28,6 +30,7 @@ mod timeline;
 mod txn;
 mod watch;
 mod witness;
+mod writer;
 
 pub use backend::{Backend, Batch, Faults, FaultyBackend, FjallBackend, MemoryBackend, SledBackend, Visit};
 pub use backup::{BackupSummary, read as read_backup};
@@ -35,6 +38,8 @@ pub use commit::Committed;
 pub use control::copy_of_running;
 pub use datadir::engine_of;
 pub use error::{BackendError, BackupError, CommitError, OpenError, ReadError};
+#[cfg(feature = "etcd")]
+pub use etcd::{EtcdIdentity, EtcdTls};
 pub use index::{Size, Version};
 pub use key::{Inverted, Key, KeyRange};
 pub use shared::Clock;

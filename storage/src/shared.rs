@@ -145,7 +145,8 @@ impl Shared {
 
     /// A later state takes the place of everything known. Watchers that had not come that far are told `Compacted`.
     #[cfg(feature = "etcd")]
-    pub(crate) fn replace(&self, index: Index, revision: Revision) {
+    pub(crate) fn replace(&self, slots: Vec<(Key, Slot)>, revision: Revision) {
+        let index = Index::build(slots);
         let mut timeline = self.timeline.write();
         let replaced = timeline.replace(index, revision);
         self.applied.send_replace(revision);

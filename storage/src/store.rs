@@ -6,6 +6,8 @@ use crate::commit::{Answer, Committer, Disk};
 use crate::control::Control;
 use crate::datadir::{self, DataDir, control_socket};
 use crate::error::{BackendError, BackupError, CommitError, OpenError, ReadError};
+#[cfg(feature = "etcd")]
+use crate::etcd::{EtcdTls, Replica, Settings};
 use crate::index::Size;
 use crate::key::KeyRange;
 use crate::load::{self, Stored};
@@ -16,6 +18,7 @@ use crate::timeline::HistoryBounds;
 use crate::txn::{Limits, Revision, Txn};
 use crate::watch::Watcher;
 use crate::witness::Witness;
+use crate::writer::Writer;
 use std::fmt;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -28,6 +31,14 @@ pub enum Place {
     Memory,
     /// In a directory, by an embedded engine.
     Dir { dir: PathBuf, engine: Engine },
+    /// In etcd, under a prefix, shared by every process that opens it there.
+    #[cfg(feature = "etcd")]
+    Etcd {
+        /// URLs, all of the same etcd. One is used at a time; the others are for when it fails.
+        endpoints: Vec<String>,
+        prefix: String,
+        tls: Option<EtcdTls>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +85,9 @@ pub struct Stats {
     pub history_bytes: usize,
     /// Ranges that are being watched, each counted once.
     pub watched_ranges: usize,
+    /// Stored values that are not the store's own and were passed over, each reported by its key. Only where others
+    /// can write, too.
+    pub unreadable: u64,
     /// Why it cannot write at the moment.
     pub failure: Option<Arc<BackendError>>,
 }
@@ -87,7 +101,7 @@ pub struct Store {
 struct Inner {
     // In the order in which they must go: no more copies, no more commits, and only then the directory.
     control: parking_lot::Mutex<Option<Control>>,
-    committer: Committer,
+    writer: Writer,
     shared: Arc<Shared>,
     dir: parking_lot::Mutex<Option<DataDir>>,
 }
@@ -98,6 +112,12 @@ impl Store {
         match place {
             Place::Memory => Self::on(Box::new(MemoryBackend::default()), options),
             Place::Dir { dir, engine } => Self::in_dir(dir, *engine, options),
+            #[cfg(feature = "etcd")]
+            Place::Etcd { endpoints, prefix, tls } => {
+                let settings = Settings { endpoints: endpoints.clone(), prefix: prefix.clone(), tls: tls.clone() };
+                let (replica, shared) = Replica::open(settings, options)?;
+                Ok(Self::assemble(Writer::Etcd(replica), shared, None, None))
+            }
         }
     }
 
@@ -125,7 +145,7 @@ impl Store {
             .ok();
         let disk = Disk { backend, witness, ledger, dead };
         let committer = Committer::start(disk, shared.clone(), options.limits, options.history);
-        Ok(Self::assemble(committer, shared, control, Some(held)))
+        Ok(Self::assemble(Writer::Embedded(committer), shared, control, Some(held)))
     }
 
     /// A store on a backend of the caller's choice.
@@ -135,22 +155,23 @@ impl Store {
         let shared = Shared::start(timeline, options.clock);
         let disk = Disk { backend, witness: Witness::default(), ledger, dead };
         let committer = Committer::start(disk, shared.clone(), options.limits, options.history);
-        Ok(Self::assemble(committer, shared, None, None))
+        Ok(Self::assemble(Writer::Embedded(committer), shared, None, None))
     }
 
-    fn assemble(committer: Committer, shared: Arc<Shared>, control: Option<Control>, dir: Option<DataDir>) -> Self {
+    fn assemble(writer: Writer, shared: Arc<Shared>, control: Option<Control>, dir: Option<DataDir>) -> Self {
         let (control, dir) = (parking_lot::Mutex::new(control), parking_lot::Mutex::new(dir));
-        Self { inner: Arc::new(Inner { control, committer, shared, dir }) }
+        Self { inner: Arc::new(Inner { control, writer, shared, dir }) }
     }
 
     /// All of the transaction or none of it. When this returns `Ok`, it is durable, readable and on its way to the
     /// watchers.
     pub async fn commit(&self, txn: Txn) -> Answer {
-        self.inner.committer.commit(txn).await
+        self.inner.writer.commit(txn).await
     }
 
     /// A view that includes every commit acknowledged before this was called, by whomever.
     pub async fn snapshot(&self) -> Result<Snapshot, ReadError> {
+        self.inner.writer.settle().await?;
         Ok(self.recent())
     }
 
@@ -176,12 +197,12 @@ impl Store {
 
     /// Forgets what happened before `floor` and answers with the oldest revision that can still be read.
     pub async fn compact(&self, floor: Revision) -> Result<Revision, CommitError> {
-        self.inner.committer.forget(Some(floor)).await
+        self.inner.writer.forget(Some(floor)).await
     }
 
     /// Forgets what the history bounds say is too old or too much, now rather than in time.
     pub async fn enforce_bounds(&self) -> Result<Revision, CommitError> {
-        self.inner.committer.forget(None).await
+        self.inner.writer.forget(None).await
     }
 
     /// Writes out everything at the newest revision, while the store goes on.
@@ -204,7 +225,8 @@ impl Store {
             size: timeline.size(),
             history_bytes: timeline.history_bytes(),
             watched_ranges: self.inner.shared.hub.ranges(),
-            failure: self.inner.committer.failure(),
+            unreadable: self.inner.writer.unreadable(),
+            failure: self.inner.writer.failure(),
         }
     }
 }
@@ -212,7 +234,7 @@ impl Store {
 impl Inner {
     fn close(&self) {
         drop(self.control.lock().take());
-        self.committer.close();
+        self.writer.close();
         self.shared.close();
         drop(self.dir.lock().take());
     }

@@ -204,6 +204,9 @@ pub enum Invalid {
     TooManyOperations { operations: usize, max: usize },
     #[error("{key} is written twice in one transaction")]
     WrittenTwice { key: Key },
+    /// Some stores have limits of their own, such as etcd on the size of a whole transaction.
+    #[error("the store takes no such transaction: {what}")]
+    Refused { what: String },
 }
 
 /// What one transaction may carry. Over a limit is a named error, never a truncation.

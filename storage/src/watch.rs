@@ -237,11 +237,10 @@ mod tests {
     #[cfg(feature = "etcd")]
     #[tokio::test]
     async fn watchers_of_a_replaced_timeline_are_told_and_new_ones_go_on_from_there() {
-        use crate::index::Index;
         let shared = Shared::start(Timeline::default(), Clock::default());
         let mut watcher = Watcher::new(shared.clone(), KeyRange::prefix("quiet"), Revision::ZERO).unwrap();
         assert_eq!(watcher.try_next().unwrap(), None);
-        shared.replace(Index::default(), Revision(200));
+        shared.replace(Vec::new(), Revision(200));
         let told = watcher.next().await.unwrap_err();
         assert_eq!(told, ReadError::Compacted { asked: Revision::ZERO, oldest: Revision(200) });
 
