@@ -114,8 +114,10 @@ impl Store {
             Place::Dir { dir, engine } => Self::in_dir(dir, *engine, options),
             #[cfg(feature = "etcd")]
             Place::Etcd { endpoints, prefix, tls } => {
-                let settings = Settings { endpoints: endpoints.clone(), prefix: prefix.clone(), tls: tls.clone() };
-                let (replica, shared) = Replica::open(settings, options)?;
+                let Options { limits, history, clock } = options;
+                let (endpoints, prefix, tls) = (endpoints.clone(), prefix.clone(), tls.clone());
+                let settings = Settings { endpoints, prefix, tls, limits, history, clock };
+                let (replica, shared) = Replica::open(settings)?;
                 Ok(Self::assemble(Writer::Etcd(replica), shared, None, None))
             }
         }

@@ -11,7 +11,7 @@ use crate::txn::{Revision, Txn, Write};
 use etcd_client::proto::PbTxnResponse;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 /// Transactions under way at once, in KiB of keys and values: backpressure for writers, a bound for memory.
 const UNDER_WAY_KIB_MAX: usize = 64 * 1024;
@@ -42,7 +42,7 @@ impl Commits {
         let permits = self.permits.clone();
         async move {
             let _counted = counted;
-            let deadline = Instant::now() + REQUEST_TIMEOUT;
+            let deadline = sleep(REQUEST_TIMEOUT).deadline();
             let weight = (txn.weight() / 1024 + 1).clamp(UNDER_WAY_KIB_MAX / UNDER_WAY_MAX, UNDER_WAY_KIB_MAX);
             let answer = match timeout_at(deadline, permits.acquire_many(weight as u32)).await {
                 // Whoever asked has gone, and nothing was sent.
@@ -97,20 +97,24 @@ async fn commit(core: &Core, txn: Txn, deadline: Instant) -> Answer {
 
 /// Sends the transaction, again only if it certainly was not sent.
 async fn send(core: &Core, txn: &Txn, deadline: Instant) -> Result<PbTxnResponse, CommitError> {
+    let mut why_not = None;
     loop {
         let connection = tokio::select! {
-            connection = core.link.connection() => connection,
-            () = sleep_until(deadline) => return Err(CommitError::Unavailable(core.why())),
+            biased;
             () = core.closed() => return Err(CommitError::Closed),
+            () = sleep_until(deadline) => return Err(CommitError::Unavailable(why_not.unwrap_or_else(|| core.why()))),
+            connection = core.link.connection() => connection,
         };
-        let left = deadline.saturating_duration_since(Instant::now());
-        let fault = match connection.txn(request(&core.prefix, txn), left).await {
+        let fault = match connection.txn(request(&core.prefix, txn), deadline).await {
             Ok(answer) => return Ok(answer),
             Err(fault) => fault,
         };
         match fault.kind {
-            Kind::NotSent if Instant::now() < deadline => core.trouble(&fault).await,
-            Kind::NotSent | Kind::Refused => return Err(CommitError::Unavailable(Arc::new(fault.into_error()))),
+            Kind::NotSent => {
+                core.trouble(&fault).await;
+                why_not = Some(Arc::new(fault.into_error()));
+            }
+            Kind::Refused => return Err(CommitError::Unavailable(Arc::new(fault.into_error()))),
             Kind::Invalid => return Err(Invalid::Refused { what: fault.what }.into()),
             Kind::Lost | Kind::Compacted | Kind::LargeAnswer | Kind::Changed => {
                 core.link.suspect();

@@ -46,6 +46,11 @@ impl Fault {
         Self::new(kind, endpoint, describe(error))
     }
 
+    /// Whether it will be the same however often it is tried.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(self.kind, Kind::Invalid | Kind::Refused | Kind::Changed)
+    }
+
     pub(super) fn into_error(self) -> BackendError {
         match self.kind {
             Kind::Changed => BackendError::Damaged { path: PathBuf::from(self.endpoint), what: self.what },
@@ -53,6 +58,9 @@ impl Fault {
         }
     }
 }
+
+/// What etcd says when it will not take a request at the moment, and nothing of it was done.
+const REFUSALS: [&str; 2] = ["etcdserver: mvcc: database space exceeded", "etcdserver: too many requests"];
 
 /// etcd has few codes for many reasons; the message is part of its interface (`rpctypes`). Only what etcd itself says
 /// of a request is sure: the same code may come from a connection that broke.
@@ -63,9 +71,10 @@ fn kind_of(code: Code, message: &str) -> Kind {
         Code::Unknown if message == "raft proposal dropped" => Kind::NotSent,
         Code::OutOfRange if said_by_etcd && message.contains("has been compacted") => Kind::Compacted,
         Code::OutOfRange if message.contains("decoded message length too large") => Kind::LargeAnswer,
-        Code::ResourceExhausted if message.starts_with("grpc: received message larger than max") => Kind::Invalid,
         Code::InvalidArgument if said_by_etcd => Kind::Invalid,
-        Code::ResourceExhausted | Code::PermissionDenied | Code::Unauthenticated if said_by_etcd => Kind::Refused,
+        _ if message.starts_with("grpc: received message larger than max") => Kind::Invalid,
+        Code::PermissionDenied | Code::Unauthenticated if said_by_etcd => Kind::Refused,
+        _ if REFUSALS.contains(&message) => Kind::Refused,
         _ => Kind::Lost,
     }
 }
@@ -109,10 +118,14 @@ mod tests {
         check(Code::Unknown, "transport error", Kind::Lost);
         check(Code::OutOfRange, "etcdserver: mvcc: required revision has been compacted", Kind::Compacted);
         check(Code::OutOfRange, "etcdserver: mvcc: required revision is a future revision", Kind::Lost);
-        check(Code::ResourceExhausted, "etcdserver: mvcc: database space exceeded", Kind::Refused);
-        check(Code::ResourceExhausted, "etcdserver: too many requests", Kind::Refused);
         check(Code::InvalidArgument, "etcdserver: request is too large", Kind::Invalid);
-        check(Code::ResourceExhausted, "h2 protocol error: too many pings", Kind::Lost);
-        check(Code::ResourceExhausted, "grpc: received message larger than max (9 vs. 8)", Kind::Invalid);
+        check(Code::PermissionDenied, "etcdserver: permission denied", Kind::Refused);
+        check(Code::PermissionDenied, "h2 protocol error: inadequate security", Kind::Lost);
+        // gRPC's word for what ran out.
+        let exhausted = Code::from(8);
+        check(exhausted, "etcdserver: mvcc: database space exceeded", Kind::Refused);
+        check(exhausted, "etcdserver: too many requests", Kind::Refused);
+        check(exhausted, "h2 protocol error: too many pings", Kind::Lost);
+        check(exhausted, "grpc: received message larger than max (9 vs. 8)", Kind::Invalid);
     }
 }

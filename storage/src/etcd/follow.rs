@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 /// Between two rounds of trying every endpoint in vain: short enough that a restarted etcd is found at once, and
 /// doubled up to a second, which is as long as an election takes.
@@ -54,7 +54,7 @@ impl Follower {
     pub(super) async fn run(mut self) {
         let mut failures = 0;
         loop {
-            let begun = Instant::now();
+            let begun = self.core.shared.clock.now();
             let Err(end) = self.follow().await;
             let fault = match end {
                 End::Failed(fault) => fault,
@@ -64,7 +64,8 @@ impl Follower {
                 },
             };
             // What worked for a while may be tried again at once; what fails as soon as it works may not.
-            failures = if begun.elapsed() > BACKOFF_MAX { 0 } else { failures + 1 };
+            let lasted = self.core.shared.clock.now().saturating_sub(begun);
+            failures = if lasted > BACKOFF_MAX { 0 } else { failures + 1 };
             self.core.link.down(fault.into_error());
             self.nth += 1;
             sleep(backoff(failures, self.core.endpoints.urls.len())).await;
@@ -88,7 +89,7 @@ impl Follower {
         // The last known revision once more: etcd then notices a compaction right after it, which it would let pass
         // if we asked for the next one, though what was deleted there is gone.
         let mut stream = connection.watch(&self.core.prefix, known).await?;
-        self.core.link.up(connection.clone());
+        self.core.link.up(connection.clone(), self.core.shared.clock.now());
         let mut gathering = Gathering::default();
         let mut lag = Lag::default();
         let mut probe = pin!(probe(&self.core, &connection));
@@ -193,7 +194,7 @@ async fn probe(core: &Core, connection: &Connection) -> Result<Head, Fault> {
 
 /// How far etcd is ahead of the watch, and since when.
 #[derive(Default)]
-struct Lag(Option<(Revision, Instant)>);
+struct Lag(Option<(Revision, Duration)>);
 
 impl Lag {
     /// Notices a watch that says nothing though there is something to say. What others write to the same etcd looks
@@ -201,12 +202,12 @@ impl Lag {
     fn look(&mut self, core: &Core, connection: &Connection, head: Head) -> Result<(), Fault> {
         core.check_identity(connection, head)?;
         let known = core.shared.timeline.read().revision();
-        let now = Instant::now();
+        let now = core.shared.clock.now();
         self.0 = match self.0 {
             Some((revision, since)) if known < revision => Some((revision, since)),
             _ => (known < head.revision).then_some((head.revision, now)),
         };
-        let behind = self.0.map_or(Duration::ZERO, |(_, since)| now - since);
+        let behind = self.0.map_or(Duration::ZERO, |(_, since)| now.saturating_sub(since));
         if behind > 2 * STALL_MAX {
             return Err(connection.fault(Kind::Lost, "the watch no longer says what happens"));
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval};
 
 /// Changes forgotten in one go: bounds how long readers wait for it.
 const FORGET_STEP: usize = 512;
@@ -59,6 +59,10 @@ impl History {
 }
 
 fn forget(shared: &Shared, target: Revision) -> Revision {
+    let floor = shared.timeline.read().floor();
+    if target <= floor {
+        return floor;
+    }
     loop {
         let mut timeline = shared.timeline.write();
         let before = timeline.floor();
@@ -93,15 +97,16 @@ pub(super) async fn upkeep(core: Arc<Core>) {
     let mut tick = interval(UPKEEP_TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut compacted = Revision::ZERO;
-    let mut last = Instant::now();
+    let mut last = core.shared.clock.now();
     loop {
         let asked = tokio::select! {
             _ = tick.tick() => false,
             () = core.history.asked.notified() => true,
         };
         let floor = core.history.forget_due(&core.shared);
-        if floor > compacted && (asked || last.elapsed() >= COMPACT_INTERVAL) {
-            last = Instant::now();
+        let now = core.shared.clock.now();
+        if floor > compacted && (asked || now.saturating_sub(last) >= COMPACT_INTERVAL) {
+            last = now;
             if compact(&core, floor).await {
                 compacted = floor;
             }

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// A peer that is gone without a word is noticed by pings. etcd hangs up on clients that ping more often than every
 /// five seconds (`--grpc-keepalive-min-time`).
@@ -31,6 +31,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The largest answer we take. Pages adapt and watches come in fragments of about 2 MiB, so this bounds memory without
 /// ever being reached, save that a watch's first answers are not cut.
 const ANSWER_BYTES_MAX: usize = 512 << 20;
+
+/// A connection is fresh until everything that was waiting for it has come.
+const FRESH: Duration = Duration::from_secs(2);
 
 /// Where etcd is and how we prove who we are.
 #[derive(Clone, Debug)]
@@ -56,7 +59,9 @@ pub(super) struct Connection {
 impl Connection {
     /// Prepares a connection; it is made by the first request.
     pub(super) async fn dial(endpoints: &Endpoints, nth: usize) -> Result<Self, Fault> {
-        let endpoint = endpoints.urls.get(nth % endpoints.urls.len().max(1)).cloned().unwrap_or_default();
+        let Some(endpoint) = endpoints.urls.get(nth % endpoints.urls.len().max(1)).cloned() else {
+            return Err(Fault::new(Kind::Invalid, "etcd", "no endpoint is given"));
+        };
         let mut options = ConnectOptions::new()
             .with_keep_alive(PING_INTERVAL, PING_TIMEOUT)
             .with_connect_timeout(CONNECT_TIMEOUT)
@@ -84,10 +89,13 @@ impl Connection {
         Ok(answer.0.kvs.into_iter().next().map(|kv| kv.value))
     }
 
-    /// Sends a transaction once. The caller decides how long to wait.
-    pub(super) async fn txn(&self, txn: etcd_client::Txn, limit: Duration) -> Result<PbTxnResponse, Fault> {
+    /// Sends a transaction, once.
+    pub(super) async fn txn(&self, txn: etcd_client::Txn, deadline: Instant) -> Result<PbTxnResponse, Fault> {
         let mut kv = self.kv.clone();
-        Ok(self.within(limit, kv.txn(txn)).await?.0)
+        match timeout_at(deadline, kv.txn(txn)).await {
+            Ok(answer) => answer.map(|answer| answer.0).map_err(|error| Fault::of(&self.endpoint, &error)),
+            Err(_) => Err(self.fault(Kind::Lost, "no answer in time")),
+        }
     }
 
     pub(super) async fn put(&self, key: Vec<u8>, value: &[u8]) -> Result<Revision, Fault> {
@@ -163,6 +171,8 @@ fn tls_options(tls: &EtcdTls, endpoint: &str) -> Result<TlsOptions, Fault> {
 /// The connection that everybody uses, if there is one, and why not if there is none.
 pub(super) struct Link {
     current: watch::Sender<Option<Connection>>,
+    /// Since when there is a connection, on the store's clock. Leaf lock.
+    since: Mutex<Duration>,
     /// Leaf lock.
     failure: Mutex<Option<Arc<BackendError>>>,
     suspicion: Notify,
@@ -170,11 +180,19 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new() -> Self {
-        Self { current: watch::Sender::new(None), failure: Mutex::new(None), suspicion: Notify::new() }
+        Self {
+            current: watch::Sender::new(None),
+            since: Mutex::default(),
+            failure: Mutex::new(None),
+            suspicion: Notify::new(),
+        }
     }
 
-    pub(super) fn up(&self, connection: Connection) {
-        *self.failure.lock() = None;
+    pub(super) fn up(&self, connection: Connection, now: Duration) {
+        if self.failure.lock().take().is_some() {
+            tracing::info!(endpoint = connection.endpoint, "etcd is back");
+        }
+        *self.since.lock() = now;
         self.current.send_replace(Some(connection));
     }
 
@@ -202,6 +220,10 @@ impl Link {
             // The sender is ours: it does not go before us.
             let _ = current.changed().await;
         }
+    }
+
+    pub(super) fn is_fresh(&self, now: Duration) -> bool {
+        now.saturating_sub(*self.since.lock()) < FRESH
     }
 
     pub(super) fn connected(&self) -> Option<Connection> {

@@ -15,7 +15,7 @@ use crate::txn::Revision;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 
 /// Readers that may wait for one answer: past this, they wait to be let in.
 const WAITING_MAX: usize = 4096;
@@ -23,6 +23,9 @@ const WAITING_MAX: usize = 4096;
 /// If the timeline stands still for so long before it has reached what etcd said, something else than our own
 /// changes must have happened. Events are usually there before the answer is.
 const STILL_MAX: Duration = Duration::from_millis(20);
+
+/// The same for a watch that has just begun: etcd looks after those that are behind only ten times a second.
+const FRESH_STILL_MAX: Duration = Duration::from_millis(500);
 
 type Reply = oneshot::Sender<Result<Revision, ReadError>>;
 
@@ -82,26 +85,24 @@ async fn head(core: &Core) -> Result<Revision, ReadError> {
 
 /// Waits until the timeline has reached `revision`, and writes the marker if it does not get there by itself.
 async fn see_to(core: &Core, revision: Revision) {
-    let deadline = Instant::now() + REQUEST_TIMEOUT;
-    while Instant::now() < deadline {
-        if arrives_by_itself(core, revision).await {
-            return;
-        }
-        match timeout_at(deadline, mark(core)).await {
-            Ok(Err(fault)) => core.trouble(&fault).await,
-            Ok(Ok(marked)) => {
-                // Seen or not, there is no use in a second one before the watch is anew.
-                let _ = timeout_at(deadline, core.shared.reached(marked)).await;
+    let arrival = async {
+        while !arrives_by_itself(core, revision).await {
+            match mark(core).await {
+                // Seen or not, there is no use in a second one before the watch has begun anew.
+                Ok(marked) => drop(core.shared.reached(marked).await),
+                Err(fault) => core.trouble(&fault).await,
             }
-            Err(_) => {}
         }
-    }
+    };
+    // Whoever waits for it is told by then that it takes too long.
+    let _ = timeout(REQUEST_TIMEOUT, arrival).await;
 }
 
 async fn arrives_by_itself(core: &Core, revision: Revision) -> bool {
     let mut known = core.shared.timeline.read().revision();
     loop {
-        if timeout(STILL_MAX, core.shared.reached(revision)).await.is_ok() {
+        let still = if core.link.is_fresh(core.shared.clock.now()) { FRESH_STILL_MAX } else { STILL_MAX };
+        if timeout(still, core.shared.reached(revision)).await.is_ok() {
             return true;
         }
         let now = core.shared.timeline.read().revision();

@@ -12,9 +12,8 @@ use super::prefix::Prefix;
 use super::{Core, EtcdTls, MARKER, REQUEST_TIMEOUT, RETRY_PAUSE};
 use crate::commit::{Answer, Committed};
 use crate::error::{BackendError, CommitError, OpenError, ReadError};
-use crate::shared::Shared;
-use crate::store::Options;
-use crate::timeline::Timeline;
+use crate::shared::{Clock, Shared};
+use crate::timeline::{HistoryBounds, Timeline};
 use crate::txn::{Limits, Revision, Txn};
 use etcd_client::{Compare, CompareOp, TxnOp};
 use parking_lot::Mutex;
@@ -24,17 +23,23 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::{sleep, timeout};
 
-/// How long `open` looks for an etcd that answers, and how long it waits for one that says nothing new.
+/// How long `open` looks for an etcd that answers.
 const OPEN_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where a replica's data is.
+/// How often `open` tries what may fail halfway: to read everything, and to catch up with what happened meanwhile.
+const OPEN_ATTEMPTS: usize = 3;
+
+/// Where a replica's data is, and how it behaves.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) endpoints: Vec<String>,
     pub(crate) prefix: String,
     pub(crate) tls: Option<EtcdTls>,
+    pub(crate) limits: Limits,
+    pub(crate) history: HistoryBounds,
+    pub(crate) clock: Clock,
 }
 
 /// The writing half of a store kept in etcd.
@@ -48,11 +53,15 @@ pub(crate) struct Replica {
 
 impl Replica {
     /// Returns when everything that was in etcd when it was called can be read here.
-    pub(crate) fn open(settings: Settings, options: Options) -> Result<(Self, Arc<Shared>), OpenError> {
-        let limits = options.limits.clone();
+    pub(crate) fn open(settings: Settings) -> Result<(Self, Arc<Shared>), OpenError> {
+        let limits = settings.limits.clone();
         let (report, opened) = crossbeam_channel::bounded(1);
         let body = move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => runtime.block_on(run(settings, options, &report)),
+            Ok(runtime) => {
+                runtime.block_on(run(settings, &report));
+                // Not even for a name that is being looked up.
+                runtime.shutdown_background();
+            }
             Err(source) => drop(report.send(Err(OpenError::Io { path: PathBuf::from("a runtime"), source }))),
         };
         let failed = |source| OpenError::Io { path: PathBuf::from("a thread"), source };
@@ -122,8 +131,8 @@ impl Drop for Replica {
 type Opened = Result<(Arc<Core>, Commits, Handle), OpenError>;
 
 /// The life of the replica's thread.
-async fn run(settings: Settings, options: Options, report: &crossbeam_channel::Sender<Opened>) {
-    match start(settings, options).await {
+async fn run(settings: Settings, report: &crossbeam_channel::Sender<Opened>) {
+    match start(settings).await {
         Err(error) => drop(report.send(Err(error))),
         Ok(core) => {
             let commits = Commits::new();
@@ -134,15 +143,15 @@ async fn run(settings: Settings, options: Options, report: &crossbeam_channel::S
     }
 }
 
-async fn start(settings: Settings, options: Options) -> Result<Arc<Core>, OpenError> {
-    let Settings { endpoints, prefix, tls } = settings;
+async fn start(settings: Settings) -> Result<Arc<Core>, OpenError> {
+    let Settings { endpoints, prefix, tls, history, clock, .. } = settings;
     let endpoints = Endpoints { urls: endpoints, tls };
     let prefix = Prefix::new(&prefix);
     let First { nth, etcd, loaded, reading } = first(&endpoints, &prefix).await?;
-    let timeline = Timeline::restore(loaded.slots, loaded.base, loaded.base, options.clock.now());
-    let shared = Shared::start(timeline, options.clock);
+    let timeline = Timeline::restore(loaded.slots, loaded.base, loaded.base, clock.now());
+    let shared = Shared::start(timeline, clock);
     let (newest, asked) = Newest::new();
-    let history = Arc::new(History::new(options.history));
+    let history = Arc::new(History::new(history));
     let (link, closing) = (Link::new(), watch::Sender::new(false));
     let core = Arc::new(Core { shared, endpoints, prefix, etcd, link, history, reading, newest, closing });
     tokio::spawn(Follower::new(core.clone(), nth).run());
@@ -162,33 +171,52 @@ struct First {
 
 /// Finds an endpoint that answers, and reads everything from it.
 async fn first(endpoints: &Endpoints, prefix: &Prefix) -> Result<First, OpenError> {
-    let begun = Instant::now();
-    let mut nth = 0;
+    let mut attempts = 0;
     loop {
-        let fault = match look(endpoints, prefix, nth).await {
+        let (nth, connection) = find(endpoints, prefix).await?;
+        let fault = match read(&connection, prefix, nth).await {
             Ok(first) => return first,
             Err(fault) => fault,
         };
-        let hopeless = matches!(fault.kind, Kind::Invalid | Kind::Refused | Kind::Changed);
-        if hopeless || begun.elapsed() > OPEN_PATIENCE {
+        attempts += 1;
+        if fault.is_final() || attempts == OPEN_ATTEMPTS {
             return Err(OpenError::Backend(fault.into_error()));
         }
-        nth += 1;
-        sleep(RETRY_PAUSE).await;
     }
 }
 
-async fn look(endpoints: &Endpoints, prefix: &Prefix, nth: usize) -> Result<Result<First, OpenError>, Fault> {
-    let connection = Connection::dial(endpoints, nth).await?;
+async fn find(endpoints: &Endpoints, prefix: &Prefix) -> Result<(usize, Connection), OpenError> {
+    let mut last = None;
+    let search = async {
+        for nth in 0.. {
+            let dialled = Connection::dial(endpoints, nth).await;
+            let found = match dialled {
+                Ok(connection) => connection.head(prefix).await.map(|_| (nth, connection)),
+                Err(fault) => Err(fault),
+            };
+            match found {
+                Err(fault) if !fault.is_final() => last = Some(fault),
+                decided => return decided,
+            }
+            sleep(RETRY_PAUSE).await;
+        }
+        unreachable!("there is always a next endpoint")
+    };
+    let found = timeout(OPEN_PATIENCE, search).await;
+    let late = |_| last.unwrap_or_else(|| Fault::new(Kind::Lost, &endpoints.urls.join(","), "no answer in time"));
+    found.map_err(late).flatten().map_err(|fault| OpenError::Backend(fault.into_error()))
+}
+
+async fn read(connection: &Connection, prefix: &Prefix, nth: usize) -> Result<Result<First, OpenError>, Fault> {
     let etcd = connection.head(prefix).await?.etcd;
-    let marker = claim(&connection, prefix).await?;
+    let marker = claim(connection, prefix).await?;
     if marker != MARKER {
         let file = PathBuf::from(String::from_utf8_lossy(&prefix.marker()).into_owned());
         let found = String::from_utf8_lossy(&marker).chars().take(60).collect::<String>();
         return Ok(Err(OpenError::UnknownFormat { file, found: found.escape_debug().to_string() }));
     }
     let reading = Reading::default();
-    let loaded = load::load(&connection, prefix, &reading).await?;
+    let loaded = load::load(connection, prefix, &reading).await?;
     Ok(Ok(First { nth, etcd, loaded, reading }))
 }
 
@@ -199,19 +227,19 @@ async fn claim(connection: &Connection, prefix: &Prefix) -> Result<Vec<u8>, Faul
     }
     let absent = Compare::mod_revision(prefix.marker(), CompareOp::Equal, 0);
     let claim = etcd_client::Txn::new().when([absent]).and_then([TxnOp::put(prefix.marker(), MARKER, None)]);
-    connection.txn(claim, REQUEST_TIMEOUT).await?;
+    connection.txn(claim, sleep(REQUEST_TIMEOUT).deadline()).await?;
     // Another replica may have been quicker.
     Ok(connection.get(prefix.marker()).await?.unwrap_or_default())
 }
 
 /// Waits until the watch has replayed everything there was, for as long as it gets on.
 async fn catch_up(core: &Core) -> Result<(), OpenError> {
-    let (mut known, mut since) = (Revision::ZERO, Instant::now());
+    let (mut known, mut attempts) = (Revision::ZERO, 0);
     while core.reach_newest().await.is_err() {
         let now = core.shared.timeline.read().revision();
-        if now > known {
-            (known, since) = (now, Instant::now());
-        } else if since.elapsed() > OPEN_PATIENCE {
+        attempts = if now > known { 1 } else { attempts + 1 };
+        known = now;
+        if attempts == OPEN_ATTEMPTS {
             return Err(OpenError::Backend(BackendError::clone(&core.why())));
         }
     }

@@ -2,8 +2,11 @@
 
 use crate::proxy::Proxy;
 use crate::servers::Servers;
-use crate::{in_time, open, until};
-use storage::{KeyRange, ReadError, Revision, Store, Txn};
+use crate::{in_time, open, open_with, until};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use storage::{Clock, HistoryBounds, KeyRange, Options, ReadError, Revision, Store, Txn};
 
 async fn put(store: &Store, key: &str, value: &str) -> Revision {
     in_time("a put", store.commit(Txn::new().put(key, value.to_owned()))).await.expect("a put").revision
@@ -65,6 +68,25 @@ async fn who_missed_what_etcd_forgot_is_told_and_the_state_is_right() {
     let next = put(&other, "d", "4").await;
     assert_eq!(in_time("a change", watcher.next()).await.expect("a change").revision, next);
     assert!(store.stats().failure.is_none());
+}
+
+#[tokio::test]
+async fn what_has_grown_old_is_forgotten_here_and_in_etcd() {
+    let servers = Servers::start(1).await;
+    let seconds = Arc::new(AtomicU64::new(0));
+    let hands = seconds.clone();
+    let clock = Clock::new(move || Duration::from_secs(hands.load(Ordering::SeqCst)));
+    let store = open_with(&servers.endpoints(), "old", Options { clock, ..Options::default() });
+    let first = put(&store, "a", "1").await;
+    let second = put(&store, "a", "2").await;
+    let age_max = HistoryBounds::default().age_max.as_secs();
+    seconds.store(age_max, Ordering::SeqCst);
+    let third = put(&store, "a", "3").await;
+    assert_eq!(store.snapshot_at(first).expect("not yet").get("a").unwrap().unwrap().value, "1");
+    seconds.store(age_max + 1, Ordering::SeqCst);
+    until("it is forgotten here", || store.stats().oldest == second).await;
+    compacted(&servers, first).await;
+    assert!(store.snapshot_at(third).is_ok());
 }
 
 #[tokio::test]

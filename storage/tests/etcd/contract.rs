@@ -147,6 +147,9 @@ async fn what_cannot_be_reached_is_named_in_time() {
     let (said, after) = refused("http://127.0.0.1:1", None);
     assert!(said.starts_with("cannot reach http://127.0.0.1:1: ") && said.contains("refused"), "{said}");
     assert!(after < Duration::from_secs(20), "{after:?}");
+    let nobody = Place::Etcd { endpoints: Vec::new(), prefix: "p".to_owned(), tls: None };
+    let refusal = Store::open(&nobody, Options::default()).expect_err("nobody");
+    assert!(format!("{refusal:?}").contains("no endpoint is given"), "{refusal:?}");
     let (said, after) = refused("not a url", None);
     assert!(said.contains("not a url") && after < Duration::from_secs(1), "{said}, {after:?}");
     let tls = EtcdTls { ca: PathBuf::from("/nowhere/ca.pem"), identity: None };

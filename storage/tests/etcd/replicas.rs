@@ -102,6 +102,20 @@ async fn a_quiet_replica_keeps_up_with_strangers() {
 }
 
 #[tokio::test]
+async fn what_etcd_says_of_its_progress_is_taken_at_its_word() {
+    let servers = Servers::start_with(1, &["--experimental-watch-progress-notify-interval=100ms"], None).await;
+    let store = open(&servers.endpoints(), "progress");
+    let mut client = servers.client(0).await;
+    client.put("/elsewhere", "?", None).await.expect("a put");
+    let stored = client.get("progress/", None).await.expect("the store's marker");
+    let revision = Revision(stored.header().expect("a header").revision() as u64);
+    until("it is as far as etcd", || store.recent().revision() >= revision).await;
+    assert_eq!(store.recent().revision(), revision, "and not because it wrote something itself");
+    let put = in_time("a put", store.commit(Txn::create("a", "1"))).await.expect("a put");
+    assert!(put.revision > revision);
+}
+
+#[tokio::test]
 async fn conflicts_between_replicas_are_exact() {
     let servers = Lease::take().await;
     let stores = two(&servers).await;

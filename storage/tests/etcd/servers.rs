@@ -8,11 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
+use tokio::time::{interval, timeout};
 
 /// More than a server needs to start on a busy machine; one that takes longer does not start.
 const START_MAX: Duration = Duration::from_secs(30);
+
+/// How often to look for what nobody announces.
+const POLL: Duration = Duration::from_millis(20);
 
 /// Another process may take a port between our looking and the server's binding.
 const START_ATTEMPTS: usize = 5;
@@ -115,36 +119,37 @@ impl Servers {
 
     /// Waits until the server answers, which it does when it has a leader. `None` if it ended.
     pub(crate) async fn answers(&self, nth: usize) -> Option<()> {
-        let deadline = Instant::now() + START_MAX;
-        while Instant::now() < deadline {
-            if !self.nodes[nth].alive() {
-                return None;
+        let mut client = self.client(nth).await;
+        let mut tick = interval(POLL);
+        let answer = async {
+            while self.nodes[nth].alive() {
+                if matches!(timeout(Duration::from_secs(1), client.get("health", None)).await, Ok(Ok(_))) {
+                    return Some(());
+                }
+                tick.tick().await;
             }
-            let mut client = self.client(nth).await;
-            let answer = tokio::time::timeout(Duration::from_secs(1), client.get("health", None)).await;
-            if matches!(answer, Ok(Ok(_))) {
-                return Some(());
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("{} does not answer; it says:\n{}", self.nodes[nth].name, self.nodes[nth].said());
+            None
+        };
+        let late = |_| panic!("{} does not answer; it says:\n{}", self.nodes[nth].name, self.nodes[nth].said());
+        timeout(START_MAX, answer).await.unwrap_or_else(late)
     }
 
     /// Which server leads.
     pub(crate) async fn leader(&self) -> usize {
-        let deadline = Instant::now() + START_MAX;
-        while Instant::now() < deadline {
-            for nth in 0..self.nodes.len() {
-                let mut client = self.client(nth).await;
-                let status = tokio::time::timeout(Duration::from_secs(1), client.status()).await;
-                let Ok(Ok(status)) = status else { continue };
-                if status.header().map(|header| header.member_id()) == Some(status.leader()) {
-                    return nth;
+        let mut tick = interval(POLL);
+        let found = async {
+            loop {
+                for nth in 0..self.nodes.len() {
+                    let mut client = self.client(nth).await;
+                    let Ok(Ok(status)) = timeout(Duration::from_secs(1), client.status()).await else { continue };
+                    if status.header().map(|header| header.member_id()) == Some(status.leader()) {
+                        return nth;
+                    }
                 }
+                tick.tick().await;
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("etcd has no leader");
+        };
+        timeout(START_MAX, found).await.expect("etcd has no leader")
     }
 }
 
@@ -185,7 +190,7 @@ impl Node {
     fn start(&mut self) {
         let (client, peer) = (self.url(), format!("http://127.0.0.1:{}", self.peer));
         // The shell gives away the server's process id, and outlives neither the test nor its own input.
-        let watch = r#"log=$1; shift; "$@" >>"$log" 2>&1 & echo $!; read -r _; kill -KILL $!"#;
+        let watch = r#"log=$1; shift; "$@" >>"$log" 2>&1 & echo $!; read -r _; kill -KILL $!; wait"#;
         let mut shell = Command::new("sh")
             .args(["-c", watch, "sh"])
             .arg(self.log())
@@ -212,13 +217,7 @@ impl Node {
     fn kill(&mut self) {
         let Some(mut running) = self.running.take() else { return };
         drop(running.shell.stdin.take());
-        running.shell.wait().expect("the shell ends");
-        let gone = |pid| state(pid).is_none_or(|state| state == 'Z');
-        let deadline = Instant::now() + START_MAX;
-        while !gone(running.pid) {
-            assert!(Instant::now() < deadline, "{} was killed and lives", self.name);
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        running.shell.wait().expect("the shell ends, and the server before it");
     }
 
     fn signal(&self, name: &str) {

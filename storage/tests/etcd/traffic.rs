@@ -121,7 +121,7 @@ impl Traffic {
             check(history, &fates, &expected);
         }
         let count = |kind: fn(&Fate) -> bool| fates.values().filter(|fate| kind(fate)).count();
-        println!(
+        eprintln!(
             "{} commits acknowledged, {} uncertain, {} refused; history of {} changes, {} times",
             count(|fate| matches!(fate, Fate::Committed(_))),
             count(|fate| *fate == Fate::Uncertain),
