@@ -148,7 +148,8 @@ async fn start(settings: Settings) -> Result<Arc<Core>, OpenError> {
     let endpoints = Endpoints { urls: endpoints, tls };
     let prefix = Prefix::new(&prefix);
     let First { nth, etcd, loaded, reading } = first(&endpoints, &prefix).await?;
-    let timeline = Timeline::restore(loaded.slots, loaded.base, loaded.base, clock.now());
+    // One slot for each key: nothing in it can be dead.
+    let (timeline, _) = Timeline::restore(loaded.slots, loaded.base, loaded.base, clock.now());
     let shared = Shared::start(timeline, clock);
     let (newest, asked) = Newest::new();
     let history = Arc::new(History::new(history));
