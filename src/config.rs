@@ -4,6 +4,8 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 use storage::{Engine, HistoryBounds, Limits, Options, Place};
+#[cfg(feature = "etcd")]
+use storage::{EtcdIdentity, EtcdTls};
 use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 
 /// The variable that says what is logged: `warn`, `storage=debug,fjall=info`, ...
@@ -34,6 +36,30 @@ pub struct ServeFlags {
     /// The largest value that is accepted
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().value_bytes_max)]
     pub value_bytes_max: usize,
+    #[cfg(feature = "etcd")]
+    #[command(flatten)]
+    pub etcd: EtcdFlags,
+}
+
+/// Where `--storage etcd` finds its etcd.
+#[cfg(feature = "etcd")]
+#[derive(Args, Clone, Debug, Default)]
+pub struct EtcdFlags {
+    /// The URLs of one etcd, separated by commas
+    #[arg(long, value_name = "URL", value_delimiter = ',')]
+    pub etcd_endpoints: Vec<String>,
+    /// What every key in etcd begins with; servers with the same prefix share one store
+    #[arg(long, value_name = "PREFIX", default_value = "/hanse/")]
+    pub etcd_prefix: String,
+    /// The authority that signed etcd's certificates (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub etcd_ca: Option<PathBuf>,
+    /// Our certificate, if etcd wants one (PEM)
+    #[arg(long, value_name = "FILE", requires = "etcd_key", requires = "etcd_ca")]
+    pub etcd_cert: Option<PathBuf>,
+    /// The key of our certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "etcd_cert")]
+    pub etcd_key: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -44,6 +70,9 @@ pub enum StorageKind {
     Sled,
     /// Nothing on disk: everything ends with the process
     Memory,
+    /// Shared by several servers: --etcd-endpoints says where
+    #[cfg(feature = "etcd")]
+    Etcd,
 }
 
 /// Flags that do not go together.
@@ -51,8 +80,11 @@ pub enum StorageKind {
 pub enum FlagError {
     #[error("--storage {0} needs --data-dir")]
     NoDataDir(&'static str),
-    #[error("--storage memory keeps nothing in --data-dir; leave it out")]
-    NoUseForDataDir,
+    #[error("--storage {0} keeps nothing in --data-dir; leave it out")]
+    NoUseForDataDir(&'static str),
+    #[cfg(feature = "etcd")]
+    #[error("--storage etcd needs --etcd-endpoints")]
+    NoEndpoints,
 }
 
 impl TryFrom<ServeFlags> for Config {
@@ -63,19 +95,38 @@ impl TryFrom<ServeFlags> for Config {
             HistoryBounds { age_max: Duration::from_secs(flags.history_secs_max), bytes_max: flags.history_bytes_max };
         let limits = Limits { value_bytes_max: flags.value_bytes_max, ..Limits::default() };
         let storage = Options { limits, history, ..Options::default() };
-        Ok(Self { place: place(flags.storage, flags.data_dir)?, storage })
+        let place = match flags.storage {
+            #[cfg(feature = "etcd")]
+            StorageKind::Etcd => etcd(flags.etcd, flags.data_dir)?,
+            StorageKind::Memory => memory(flags.data_dir)?,
+            StorageKind::Fjall => in_dir(Engine::Fjall, flags.data_dir)?,
+            StorageKind::Sled => in_dir(Engine::Sled, flags.data_dir)?,
+        };
+        Ok(Self { place, storage })
     }
 }
 
-fn place(kind: StorageKind, dir: Option<PathBuf>) -> Result<Place, FlagError> {
-    let engine = match kind {
-        StorageKind::Fjall => Engine::Fjall,
-        StorageKind::Sled => Engine::Sled,
-        StorageKind::Memory if dir.is_some() => return Err(FlagError::NoUseForDataDir),
-        StorageKind::Memory => return Ok(Place::Memory),
-    };
+fn in_dir(engine: Engine, dir: Option<PathBuf>) -> Result<Place, FlagError> {
     let dir = dir.ok_or(FlagError::NoDataDir(engine.name()))?;
     Ok(Place::Dir { dir, engine })
+}
+
+fn memory(dir: Option<PathBuf>) -> Result<Place, FlagError> {
+    if dir.is_some() { Err(FlagError::NoUseForDataDir("memory")) } else { Ok(Place::Memory) }
+}
+
+#[cfg(feature = "etcd")]
+fn etcd(flags: EtcdFlags, dir: Option<PathBuf>) -> Result<Place, FlagError> {
+    let EtcdFlags { etcd_endpoints: endpoints, etcd_prefix: prefix, etcd_ca, etcd_cert, etcd_key } = flags;
+    if dir.is_some() {
+        return Err(FlagError::NoUseForDataDir("etcd"));
+    }
+    if endpoints.is_empty() {
+        return Err(FlagError::NoEndpoints);
+    }
+    let identity = etcd_cert.zip(etcd_key).map(|(cert, key)| EtcdIdentity { cert, key });
+    let tls = etcd_ca.map(|ca| EtcdTls { ca, identity });
+    Ok(Place::Etcd { endpoints, prefix, tls })
 }
 
 /// What is logged: what [`LOG_VARIABLE`] says, or warnings of everybody and news of our own.
@@ -94,9 +145,25 @@ mod tests {
     fn a_directory_is_asked_for_exactly_when_something_is_kept_in_it() {
         let dir = || Some(PathBuf::from("d"));
         let sled = Place::Dir { dir: "d".into(), engine: Engine::Sled };
-        assert_eq!(place(StorageKind::Sled, dir()), Ok(sled));
-        assert_eq!(place(StorageKind::Fjall, None), Err(FlagError::NoDataDir("fjall")));
-        assert_eq!(place(StorageKind::Memory, None), Ok(Place::Memory));
-        assert_eq!(place(StorageKind::Memory, dir()), Err(FlagError::NoUseForDataDir));
+        assert_eq!(in_dir(Engine::Sled, dir()), Ok(sled));
+        assert_eq!(in_dir(Engine::Fjall, None), Err(FlagError::NoDataDir("fjall")));
+        assert_eq!(memory(None), Ok(Place::Memory));
+        assert_eq!(memory(dir()), Err(FlagError::NoUseForDataDir("memory")));
+    }
+
+    #[cfg(feature = "etcd")]
+    #[test]
+    fn etcd_is_asked_where_it_is_and_nothing_of_directories() {
+        let flags = |urls: &[&str]| EtcdFlags {
+            etcd_endpoints: urls.iter().map(ToString::to_string).collect(),
+            etcd_prefix: "/h/".into(),
+            etcd_ca: Some("ca.pem".into()),
+            ..EtcdFlags::default()
+        };
+        assert_eq!(etcd(flags(&[]), None), Err(FlagError::NoEndpoints));
+        assert_eq!(etcd(flags(&["http://a"]), Some("d".into())), Err(FlagError::NoUseForDataDir("etcd")));
+        let tls = Some(EtcdTls { ca: "ca.pem".into(), identity: None });
+        let expected = Place::Etcd { endpoints: vec!["http://a".into()], prefix: "/h/".into(), tls };
+        assert_eq!(etcd(flags(&["http://a"]), None), Ok(expected));
     }
 }

@@ -30,5 +30,7 @@ fn describe(place: &Place) -> String {
     match place {
         Place::Memory => "a store in memory".to_owned(),
         Place::Dir { dir, engine } => format!("{} store in {}", engine.name(), dir.display()),
+        #[cfg(feature = "etcd")]
+        Place::Etcd { endpoints, prefix, .. } => format!("etcd store under {prefix} at {}", endpoints.join(",")),
     }
 }

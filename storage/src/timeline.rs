@@ -356,7 +356,7 @@ mod tests {
 
         put(&mut timeline, 201, "k1", "next");
         assert_eq!(timeline.get(b"k1", Revision(201)).unwrap().unwrap().created, Revision(7));
-        assert_eq!(timeline.revisions_after(&KeyRange::all(), Revision(200)).unwrap(), [Revision(201)]);
+        assert_eq!(timeline.revisions_after(&KeyRange::all(), Revision(200)).unwrap(), Some([Revision(201)].into()));
     }
 
     #[test]
