@@ -73,6 +73,14 @@ pub struct Size {
     pub bytes: u64,
 }
 
+/// A part of a range, as it was at some revision.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) found: Vec<(Key, Version)>,
+    /// Where to go on; `None` at the end of the range.
+    pub(crate) rest: Option<KeyRange>,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     chains: BTreeMap<Key, Chain>,
@@ -109,23 +117,17 @@ impl Index {
         self.chains.get(key)?.at(at)?.live()
     }
 
-    /// What lived at `at` among the first `visits_max` keys of `range`, and the rest of the range if there may be more.
-    /// Keys that did not live then are visited too.
-    pub(crate) fn scan(
-        &self,
-        range: &KeyRange,
-        at: Revision,
-        visits_max: usize,
-    ) -> (Vec<(Key, Version)>, Option<KeyRange>) {
+    /// What lived at `at` among the first `visits_max` keys of `range`. Keys that did not live then are visited too.
+    pub(crate) fn scan(&self, range: &KeyRange, at: Revision, visits_max: usize) -> Part {
         let mut found = Vec::new();
         for (visits, (key, chain)) in (1..).zip(self.chains_in(range)) {
             let live = chain.at(at).and_then(Slot::live);
             found.extend(live.map(|version| (key.clone(), version)));
             if visits == visits_max {
-                return (found, Some(range.after(key)));
+                return Part { found, rest: Some(range.after(key)) };
             }
         }
-        (found, None)
+        Part { found, rest: None }
     }
 
     /// The revisions after `after` that changed something in `range`, in no order and with repetitions;
@@ -315,7 +317,7 @@ mod tests {
             index.write(&Key::new(format!("{nth}")), Revision(nth + 1), Some("v".into()));
         }
         let step = |range: &KeyRange, at| {
-            let (found, rest) = index.scan(range, Revision(at), 4);
+            let Part { found, rest } = index.scan(range, Revision(at), 4);
             (found.iter().map(|(key, _)| key.to_string()).collect::<String>(), rest)
         };
         let (found, rest) = step(&KeyRange::all(), 6);

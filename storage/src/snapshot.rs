@@ -1,7 +1,7 @@
 //! A view of everything at one revision.
 
 use crate::error::ReadError;
-use crate::index::Version;
+use crate::index::{Part, Version};
 use crate::key::{Key, KeyRange};
 use crate::shared::Shared;
 use crate::txn::Revision;
@@ -65,7 +65,7 @@ impl Snapshot {
 
     /// The entries among the next few keys of `range`, and what is left of it.
     fn read(&self, range: &KeyRange) -> Result<(Vec<Entry>, Option<KeyRange>), ReadError> {
-        let (found, rest) = self.shared.timeline.read().scan(range, self.revision, SCAN_STEP)?;
+        let Part { found, rest } = self.shared.timeline.read().scan(range, self.revision, SCAN_STEP)?;
         Ok((found.into_iter().map(|(key, version)| Entry { key, version }).collect(), rest))
     }
 }

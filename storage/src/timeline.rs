@@ -4,7 +4,7 @@
 //! watchers; what it is told, it remembers, until its bounds say to forget.
 
 use crate::error::ReadError;
-use crate::index::{Index, Size, Slot, Version};
+use crate::index::{Index, Part, Size, Slot, Version};
 use crate::key::{Key, KeyRange};
 use crate::txn::Revision;
 use bytes::Bytes;
@@ -144,12 +144,7 @@ impl Timeline {
     }
 
     /// See [`Index::scan`].
-    pub(crate) fn scan(
-        &self,
-        range: &KeyRange,
-        at: Revision,
-        visits_max: usize,
-    ) -> Result<(Vec<(Key, Version)>, Option<KeyRange>), ReadError> {
+    pub(crate) fn scan(&self, range: &KeyRange, at: Revision, visits_max: usize) -> Result<Part, ReadError> {
         self.check(at)?;
         Ok(self.index.scan(range, at, visits_max))
     }
@@ -326,7 +321,7 @@ mod tests {
             ReadError::Compacted { asked: Revision(91), oldest: Revision(95) }
         );
         assert_eq!(timeline.get(b"k1", Revision(95)).unwrap().unwrap().value, "91");
-        assert_eq!(timeline.scan(&KeyRange::all(), Revision(100), 99).unwrap().0.len(), 10);
+        assert_eq!(timeline.scan(&KeyRange::all(), Revision(100), 99).unwrap().found.len(), 10);
     }
 
     #[test]

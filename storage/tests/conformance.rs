@@ -1,4 +1,5 @@
 //! The contract, on every backend.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use storage::conformance::{Fixture, KeptMemory};
 use storage::{Engine, Faults, FaultyBackend, Place, Store};

@@ -137,7 +137,7 @@ pub async fn any_bytes_make_a_key(fixture: Fixture) {
         for key in &odd {
             let own = recent.get(key.as_bytes()).expect("readable").expect("there");
             assert_eq!(own.value, key.as_bytes(), "{key} has its own value");
-            assert_eq!(keys(&recent, KeyRange::key(key.clone())), [key.clone()]);
+            assert_eq!(keys(&recent, KeyRange::key(key.clone())), std::slice::from_ref(key));
             let begin_with: Vec<_> =
                 odd.iter().filter(|other| other.as_bytes().starts_with(key.as_bytes())).cloned().collect();
             assert_eq!(keys(&recent, KeyRange::prefix(key.as_bytes())), begin_with, "what begins with {key}");

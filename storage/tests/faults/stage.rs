@@ -3,7 +3,6 @@
 use parking_lot::{Condvar, Mutex};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
 use storage::conformance::KeptMemory;
 use storage::{Backend, BackendError, Batch, Visit};
 
@@ -26,7 +25,7 @@ pub(crate) struct Stage {
 struct Script {
     held: bool,
     persisted: usize,
-    takes: Duration,
+    slow: bool,
     fail_at: Option<(usize, Fail)>,
     largest_batch: usize,
 }
@@ -58,9 +57,9 @@ impl Stage {
         script.fail_at = Some((script.persisted + batches, how));
     }
 
-    /// From now on every step takes so long.
-    pub(crate) fn take_long(&self, takes: Duration) {
-        self.script.0.lock().takes = takes;
+    /// From now on everybody else gets to run before a step is done.
+    pub(crate) fn take_long(&self) {
+        self.script.0.lock().slow = true;
     }
 
     /// Waits until so many batches have come.
@@ -108,10 +107,10 @@ impl Backend for Stage {
         while script.held {
             self.script.1.wait(&mut script);
         }
-        let takes = script.takes;
+        let slow = script.slow;
         let fail = script.fail_at.filter(|(at, _)| *at == nth).map(|(_, how)| how);
         drop(script);
-        std::thread::sleep(takes);
+        let_others_run(slow);
         if fail != Some(Fail::Before) {
             self.kept.persist(batch)?;
         }
@@ -119,10 +118,13 @@ impl Backend for Stage {
     }
 
     fn reopen(&mut self) -> Result<(), BackendError> {
-        let takes = self.script.0.lock().takes;
-        std::thread::sleep(takes);
+        let_others_run(self.script.0.lock().slow);
         self.kept.reopen()
     }
+}
+
+fn let_others_run(slow: bool) {
+    (0..if slow { 10_000 } else { 0 }).for_each(|_| std::thread::yield_now());
 }
 
 /// Waits for a condition, and fails by name if it does not come.
