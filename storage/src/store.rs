@@ -265,12 +265,16 @@ fn damaged_by_name(error: BackendError) -> OpenError {
 /// none of them may come again with another meaning.
 pub const RESTORE_BUMP: u64 = 1_000_000_000;
 
-/// Records written to the engine at a time while restoring.
-const RESTORE_BATCH: usize = 4096;
+/// What is written to the engine at a time while restoring: enough to make its sync worth it, little enough to hold in
+/// memory whatever the size of the values.
+const RESTORE_RECORDS: usize = 4096;
+const RESTORE_BYTES: usize = 16 << 20;
 
 /// Makes a new store in `dir` out of a backup. `dir` must not exist or be empty; until all of the backup was read and
 /// found whole, nothing is there under that name.
 pub fn restore(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result<BackupSummary, OpenError> {
+    // Without a slash at its end, which would make "beside it" mean "in it".
+    let dir: &Path = &dir.components().collect::<PathBuf>();
     let failed = |source| OpenError::Io { path: dir.to_owned(), source };
     let empty = std::fs::read_dir(dir).map_or(true, |mut entries| entries.next().is_none());
     if !empty {
@@ -291,16 +295,23 @@ pub fn restore(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result
 fn fill(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result<BackupSummary, OpenError> {
     let held = DataDir::hold(dir, engine.name())?;
     let mut backend = engine.open(&held.engine_dir())?;
+    copy_into(&mut *backend, from, bump)
+}
+
+fn copy_into(backend: &mut dyn Backend, from: impl Read, bump: u64) -> Result<BackupSummary, OpenError> {
     let mut ledger = Ledger::default();
-    let mut batch = Batch::default();
+    let (mut batch, mut bytes) = (Batch::default(), 0);
     let summary = backup::read(from, |entry| {
         let crate::index::Version { created, modified, value } = entry.version;
         let record = Record { key: entry.key, slot: crate::index::Slot { modified, created, value: Some(value) } };
         ledger.add(&record);
-        batch.puts.push((record.physical_key(), record.encode()));
-        if batch.puts.len() >= RESTORE_BATCH {
+        let encoded = record.encode();
+        bytes += encoded.len();
+        batch.puts.push((record.physical_key(), encoded));
+        if batch.puts.len() >= RESTORE_RECORDS || bytes >= RESTORE_BYTES {
             let mut full = std::mem::take(&mut batch);
             full.ledger = ledger.encode();
+            bytes = 0;
             backend.persist(&full).map_err(|error| BackupError::Io(std::io::Error::other(error)))?;
         }
         Ok(())
@@ -313,4 +324,67 @@ fn fill(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result<Backup
     batch.ledger = ledger.encode();
     backend.persist(&batch)?;
     Ok(summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Visit;
+
+    /// Keeps nothing but the size of the largest batch.
+    #[derive(Default)]
+    struct Scales {
+        batches: usize,
+        bytes_max: usize,
+    }
+
+    impl Backend for Scales {
+        fn scan(&self, _: &[u8], _: &[u8], _: &mut Visit<'_>) -> Result<(), BackendError> {
+            Ok(())
+        }
+
+        fn ledger(&self) -> Result<Option<Vec<u8>>, BackendError> {
+            Ok(None)
+        }
+
+        fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
+            self.batches += 1;
+            self.bytes_max = self.bytes_max.max(batch.puts.iter().map(|(_, value)| value.len()).sum());
+            Ok(())
+        }
+
+        fn reopen(&mut self) -> Result<(), BackendError> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn restoring_large_values_holds_few_of_them_at_a_time() {
+        let store = Store::open(&Place::Memory, Options::default()).unwrap();
+        let value = bytes::Bytes::from(vec![7; 1 << 20]);
+        for nth in 0..40 {
+            store.commit(Txn::new().put(format!("k{nth}"), value.clone())).await.unwrap();
+        }
+        let mut copy = Vec::new();
+        store.backup(&mut copy).unwrap();
+        let mut scales = Scales::default();
+        assert_eq!(copy_into(&mut scales, copy.as_slice(), 1).unwrap().entries, 40);
+        assert!(scales.bytes_max < RESTORE_BYTES + (2 << 20), "{} bytes at once", scales.bytes_max);
+        assert_eq!(scales.batches, 3);
+    }
+
+    #[tokio::test]
+    async fn a_restored_store_goes_on_after_its_backup_also_where_the_name_ends_in_a_slash() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = parent.path().join("restored/");
+        let store = Store::open(&Place::Memory, Options::default()).unwrap();
+        let made = store.commit(Txn::new().put("a", "1")).await.unwrap().revision;
+        let mut copy = Vec::new();
+        store.backup(&mut copy).unwrap();
+        restore(&dir, Engine::Fjall, copy.as_slice(), RESTORE_BUMP).unwrap();
+        let restored = Store::open(&Place::Dir { dir, engine: Engine::Fjall }, Options::default()).unwrap();
+        assert_eq!(restored.recent().get("a").unwrap().unwrap().modified, made);
+        assert_eq!(restored.recent().revision(), Revision(made.0 + RESTORE_BUMP));
+        restored.commit(Txn::replace("a", made, "2")).await.unwrap();
+    }
 }
