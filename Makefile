@@ -14,7 +14,7 @@ DENY_VERSION := 0.20.2
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fmt bench bench-storage measure build-tools test-tools
+.PHONY: help run build test check fmt generate bench bench-storage measure build-tools test-tools
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of t
 
 fmt: ## Format everything
 	$(CARGO) fmt --all
+
+generate: ## Write the table of built-in kinds anew, from the Go modules that define them (needs Go)
+	@command -v go >/dev/null || { echo "go is missing: generating the table of built-in kinds needs it" >&2; exit 1; }
+	cd openapi/generate && go run . write
 
 bench: bench-storage ## Measure everything that can be measured
 
