@@ -221,6 +221,64 @@ mod tests {
     use super::*;
     use crate::shared::Clock;
     use crate::timeline::Timeline;
+    use bytes::Bytes;
+
+    /// Every tenth commit is in `rare/`; each has a value of its own.
+    fn busy(commits: u64) -> Arc<Shared> {
+        let shared = Shared::start(Timeline::default(), Clock::default());
+        shared.publish((1..=commits).map(|revision| {
+            let key = if revision % 10 == 0 { format!("rare/{revision}") } else { "often".to_owned() };
+            (Revision(revision), vec![(key.into(), Some(Bytes::from(revision.to_string())))])
+        }));
+        shared
+    }
+
+    fn drain(watcher: &mut Watcher) -> Vec<u64> {
+        let mut revisions = Vec::new();
+        while let Some(change) = watcher.try_next().unwrap() {
+            assert_eq!(change.current.as_ref().unwrap().value, change.revision.to_string());
+            revisions.push(change.revision.0);
+        }
+        revisions
+    }
+
+    #[test]
+    fn a_watcher_from_long_ago_reads_all_of_it_step_by_step() {
+        const COMMITS: u64 = 50_000;
+        let shared = busy(COMMITS);
+        let mut all = Watcher::new(shared.clone(), KeyRange::all(), Revision::ZERO).unwrap();
+        assert!(matches!(all.missed, Missed::Much), "more than is searched at once");
+        assert_eq!(all.progress(), None);
+        assert!(drain(&mut all).into_iter().eq(1..=COMMITS));
+        assert_eq!(all.progress(), Some(Revision(COMMITS)));
+
+        let rare = KeyRange::between("a", "rare0").unwrap();
+        let mut some = Watcher::new(shared.clone(), rare, Revision(7)).unwrap();
+        assert!(drain(&mut some).into_iter().eq(8..=COMMITS));
+        let mut few = Watcher::new(shared.clone(), KeyRange::prefix("rare/"), Revision(7)).unwrap();
+        assert!(matches!(few.missed, Missed::Known { .. }), "few keys, found one by one");
+        assert!(drain(&mut few).into_iter().eq((10..=COMMITS).step_by(10)));
+        shared.close();
+    }
+
+    #[test]
+    fn a_watcher_that_reads_step_by_step_is_told_when_history_overtakes_it() {
+        let shared = busy(50_000);
+        let mut all = Watcher::new(shared.clone(), KeyRange::all(), Revision::ZERO).unwrap();
+        assert_eq!(all.try_next().unwrap().unwrap().revision, Revision(1));
+        shared.forget(Revision(40_000), usize::MAX);
+        let mut last = 1;
+        let end = loop {
+            match all.try_next() {
+                Ok(change) => last = change.unwrap().revision.0,
+                Err(end) => break end,
+            }
+        };
+        // What was read already is told, and nothing after the gap.
+        assert_eq!(end, ReadError::Compacted { asked: Revision(last), oldest: Revision(40_000) });
+        assert!(last < 40_000);
+        shared.close();
+    }
 
     #[test]
     fn a_watcher_whose_channel_was_closed_claims_no_progress_over_what_it_missed() {
