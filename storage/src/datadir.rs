@@ -8,6 +8,8 @@
 //!   control.sock   where the holder hands out copies
 //! ```
 
+use crate::backend::sync_dir;
+use crate::engine::Engine;
 use crate::error::OpenError;
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -34,11 +36,14 @@ impl DataDir {
         let lock = lock(path)?;
         let format = path.join("format");
         match engine_of(path)? {
-            Some(found) if found == engine => {}
-            Some(found) => {
-                return Err(OpenError::OtherBackend { dir: path.to_owned(), asked: engine.to_owned(), found });
+            Some(found) => check_engine(path, &found, engine)?,
+            None => {
+                // It may have lost its format and nothing else.
+                if let Some(other) = Engine::ALL.iter().find(|other| path.join(other.name()).exists()) {
+                    check_engine(path, other.name(), engine)?;
+                }
+                write_format(path, &format, engine).map_err(|source| OpenError::Io { path: format, source })?;
             }
-            None => write_format(path, &format, engine).map_err(|source| OpenError::Io { path: format, source })?,
         }
         Ok(Self { path: path.to_owned(), engine: engine.to_owned(), _lock: lock })
     }
@@ -91,7 +96,15 @@ fn parse_format(file: &Path, found: &[u8]) -> Result<String, OpenError> {
     })
 }
 
-/// The format is the last thing a new directory gets and must not be there by half.
+fn check_engine(dir: &Path, found: &str, asked: &str) -> Result<(), OpenError> {
+    if found != asked {
+        let (asked, found) = (asked.to_owned(), found.to_owned());
+        return Err(OpenError::OtherBackend { dir: dir.to_owned(), asked, found });
+    }
+    Ok(())
+}
+
+/// The format must not be there by half.
 fn write_format(dir: &Path, path: &Path, engine: &str) -> io::Result<()> {
     let unfinished = path.with_extension("new");
     let mut file = File::create(&unfinished)?;
@@ -99,11 +112,6 @@ fn write_format(dir: &Path, path: &Path, engine: &str) -> io::Result<()> {
     file.sync_all()?;
     std::fs::rename(&unfinished, path)?;
     sync_dir(dir)
-}
-
-/// Makes the names in `dir` durable.
-pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
 }
 
 #[cfg(test)]

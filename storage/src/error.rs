@@ -87,6 +87,8 @@ pub enum BackendError {
     DiskFull { path: PathBuf },
     #[error("no permission to write {}", .path.display())]
     Denied { path: PathBuf },
+    #[error("{} was removed while the store was open", .path.display())]
+    Gone { path: PathBuf },
     #[error("{} failed: {what}", .path.display())]
     Io { path: PathBuf, what: String },
     #[error("{} is damaged: {what}", .path.display())]

@@ -15,6 +15,7 @@ mod commit;
 pub mod conformance;
 mod control;
 mod datadir;
+mod engine;
 mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
@@ -37,6 +38,7 @@ pub use backup::{BackupSummary, read as read_backup};
 pub use commit::Committed;
 pub use control::copy_of_running;
 pub use datadir::engine_of;
+pub use engine::Engine;
 pub use error::{BackendError, BackupError, CommitError, OpenError, ReadError};
 #[cfg(feature = "etcd")]
 pub use etcd::{EtcdIdentity, EtcdTls};
@@ -44,7 +46,7 @@ pub use index::{Size, Version};
 pub use key::{Inverted, Key, KeyRange};
 pub use shared::Clock;
 pub use snapshot::{Entry, Scan, Snapshot};
-pub use store::{Engine, Options, Place, RESTORE_BUMP, Stats, Store, restore};
+pub use store::{Options, Place, RESTORE_BUMP, Stats, Store, restore};
 pub use timeline::{Change, HistoryBounds};
 pub use txn::{Draft, Expect, Invalid, Limits, Revision, Txn, Write};
 pub use watch::Watcher;

@@ -25,8 +25,13 @@ pub(crate) struct Stored {
     pub(crate) dead: Dead,
 }
 
-/// Reads everything. `path` is what a complaint names.
-pub(crate) fn load(backend: &dyn Backend, path: &Path, now: Duration) -> Result<Stored, BackendError> {
+/// Reads everything, which must reach up to `acknowledged`. `path` is what a complaint names.
+pub(crate) fn load(
+    backend: &dyn Backend,
+    path: &Path,
+    acknowledged: Revision,
+    now: Duration,
+) -> Result<Stored, BackendError> {
     let damaged = |what: String| BackendError::Damaged { path: path.to_owned(), what };
     let stored = ledger(backend, path)?;
     let Loaded { slots, mut found } = records(backend, path, stored.unwrap_or_default().revision)?;
@@ -35,6 +40,10 @@ pub(crate) fn load(backend: &dyn Backend, path: &Path, now: Duration) -> Result<
         None if slots.is_empty() => Ledger::default(),
         None => return Err(damaged(format!("it has {} records and no ledger", found.records))),
     };
+    if ledger.revision < acknowledged {
+        let what = format!("it ends at revision {}, but {acknowledged} was acknowledged", ledger.revision);
+        return Err(damaged(what));
+    }
     (found.revision, found.floor) = (ledger.revision, ledger.floor);
     if found != ledger {
         return Err(damaged(format!(

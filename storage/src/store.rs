@@ -1,10 +1,11 @@
 //! The store: one ordered history of commits, readable at every revision it still remembers, watchable from each.
 
-use crate::backend::{Backend, Batch, FjallBackend, MemoryBackend, SledBackend};
+use crate::backend::{Backend, Batch, MemoryBackend, sync_dir};
 use crate::backup::{self, BackupSummary};
 use crate::commit::{Answer, Committer, Disk};
 use crate::control::Control;
-use crate::datadir::{self, DataDir, control_socket};
+use crate::datadir::{DataDir, control_socket};
+use crate::engine::Engine;
 use crate::error::{BackendError, BackupError, CommitError, OpenError, ReadError};
 #[cfg(feature = "etcd")]
 use crate::etcd::{EtcdTls, Replica, Settings};
@@ -39,33 +40,6 @@ pub enum Place {
         prefix: String,
         tls: Option<EtcdTls>,
     },
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
-    #[default]
-    Fjall,
-    Sled,
-}
-
-impl Engine {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fjall => "fjall",
-            Self::Sled => "sled",
-        }
-    }
-
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Fjall, Self::Sled].into_iter().find(|engine| engine.name() == name)
-    }
-
-    fn open(self, dir: &Path) -> Result<Box<dyn Backend>, BackendError> {
-        Ok(match self {
-            Self::Fjall => Box::new(FjallBackend::open(dir)?),
-            Self::Sled => Box::new(SledBackend::open(dir)?),
-        })
-    }
 }
 
 /// How a store behaves, wherever it is kept.
@@ -125,21 +99,18 @@ impl Store {
 
     fn in_dir(dir: &Path, engine: Engine, options: Options) -> Result<Self, OpenError> {
         let held = DataDir::hold(dir, engine.name())?;
-        let (witness, acknowledged) = Witness::open(&held.witness())?;
+        let (mut witness, acknowledged) = Witness::open(&held.witness())?;
         let engine_dir = held.engine_dir();
-        let backend = engine.open(&engine_dir).map_err(damaged_by_name)?;
-        let Stored { timeline, ledger, dead } =
-            load::load(&*backend, &engine_dir, options.clock.now()).map_err(damaged_by_name)?;
-        if ledger.revision < acknowledged {
-            return Err(OpenError::Damaged {
-                file: engine_dir,
-                what: format!(
-                    "it ends at revision {}, but commits up to {acknowledged} were acknowledged (witness: {})",
-                    ledger.revision,
-                    held.witness().display()
-                ),
-            });
-        }
+        let backend = engine.open(&engine_dir, acknowledged).map_err(damaged_by_name)?;
+        let found = load::load(&*backend, &engine_dir, acknowledged, options.clock.now());
+        let Stored { timeline, ledger, dead } = match found {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                drop(backend);
+                return Err(damaged_by_name(engine.blamed(&engine_dir, error)));
+            }
+        };
+        witness.catch_up(ledger.revision);
         let shared = Shared::start(timeline, options.clock);
         let socket = control_socket(dir);
         let control = Control::listen(socket.clone(), &shared)
@@ -152,7 +123,7 @@ impl Store {
 
     /// A store on a backend of the caller's choice.
     pub fn on(backend: Box<dyn Backend>, options: Options) -> Result<Self, OpenError> {
-        let found = load::load(&*backend, Path::new("the backend"), options.clock.now())?;
+        let found = load::load(&*backend, Path::new("the backend"), Revision::ZERO, options.clock.now())?;
         let Stored { timeline, ledger, dead } = found;
         let shared = Shared::start(timeline, options.clock);
         let disk = Disk { backend, witness: Witness::default(), ledger, dead };
@@ -288,13 +259,13 @@ pub fn restore(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result
     let _ = std::fs::remove_dir(dir);
     std::fs::rename(&unfinished, dir).map_err(failed)?;
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    datadir::sync_dir(parent).map_err(failed)?;
+    sync_dir(parent).map_err(failed)?;
     Ok(summary)
 }
 
 fn fill(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result<BackupSummary, OpenError> {
     let held = DataDir::hold(dir, engine.name())?;
-    let mut backend = engine.open(&held.engine_dir())?;
+    let mut backend = engine.open(&held.engine_dir(), Revision::ZERO)?;
     copy_into(&mut *backend, from, bump)
 }
 

@@ -41,9 +41,23 @@ impl Witness {
         let copies = bytes[..length].chunks_exact(COPY_BYTES as usize).filter_map(decode);
         let seen = copies.max().ok_or_else(|| OpenError::Damaged {
             file: path.to_owned(),
-            what: "no part of it can be read".to_owned(),
+            what: "no part of it can be read, so nobody can say whether the store beside it is whole; \
+                   remove it to open the store all the same"
+                .to_owned(),
         })?;
         Ok((Self { file: Some(file), turn: 0 }, seen))
+    }
+
+    /// The store was found whole up to `revision`. From now on that is known for good, even if power is lost.
+    pub(crate) fn catch_up(&mut self, revision: Revision) {
+        self.record(revision);
+        self.sync();
+    }
+
+    fn sync(&self) {
+        if let Some(Err(error)) = self.file.as_ref().map(File::sync_data) {
+            tracing::warn!(%error, "the witness could not be synced");
+        }
     }
 
     pub(crate) fn record(&mut self, revision: Revision) {
@@ -53,6 +67,12 @@ impl Witness {
         if let Err(error) = write(file, self.turn, revision) {
             tracing::warn!(%error, %revision, "the witness could not be written");
         }
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.sync();
     }
 }
 

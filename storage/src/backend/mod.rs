@@ -3,9 +3,9 @@
 //! Revisions, conditions, snapshots, watches and history are not its business; they exist once, above it.
 
 mod faulty;
-mod fjall;
+pub(crate) mod fjall;
 mod memory;
-mod sled;
+pub(crate) mod sled;
 
 pub use faulty::{Faults, FaultyBackend};
 pub use fjall::FjallBackend;
@@ -13,9 +13,12 @@ pub use memory::MemoryBackend;
 pub use sled::SledBackend;
 
 use crate::error::BackendError;
+use std::fs::File;
+use std::io;
 use std::ops::ControlFlow;
+use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Called with each stored pair, until it breaks off or fails.
 pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, BackendError> + 'a;
@@ -55,4 +58,65 @@ fn guarded<T>(path: &Path, body: impl FnOnce() -> Result<T, BackendError>) -> Re
         let what = format!("the engine gave up: {}", said.unwrap_or("it did not say why"));
         Err(BackendError::Damaged { path: path.to_owned(), what })
     })
+}
+
+/// Makes an engine's directory so that it is there whole or not at all: engines cannot tell a directory whose making
+/// was interrupted from one that lost its files.
+fn made_whole(dir: &Path, make: impl FnOnce(&Path) -> Result<(), BackendError>) -> Result<(), BackendError> {
+    let mut unfinished = dir.as_os_str().to_owned();
+    unfinished.push(".unfinished");
+    let unfinished = PathBuf::from(unfinished);
+    let failed = |error: io::Error| BackendError::io(dir, &error);
+    match std::fs::remove_dir_all(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => make(&unfinished)?,
+    }
+    sync_all_in(&unfinished).map_err(failed)?;
+    std::fs::rename(&unfinished, dir).map_err(failed)?;
+    let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    sync_dir(parent).map_err(failed)
+}
+
+/// Makes the names in `dir` durable.
+pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+fn sync_all_in(dir: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => sync_all_in(&entry.path())?,
+            false => File::open(entry.path())?.sync_all()?,
+        }
+    }
+    sync_dir(dir)
+}
+
+/// A file that must stay where it is while an engine is open: writes and syncs to a removed file succeed as if nothing
+/// had happened.
+struct Anchor {
+    path: PathBuf,
+    file: File,
+}
+
+impl Anchor {
+    fn cast(path: PathBuf) -> Result<Self, BackendError> {
+        let opened = File::options().read(true).write(true).open(&path);
+        opened.map_err(|error| BackendError::io(&path, &error)).map(|file| Self { path, file })
+    }
+
+    fn check(&self) -> Result<(), BackendError> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => BackendError::Gone { path: self.path.clone() },
+            _ => BackendError::io(&self.path, &error),
+        };
+        let there = std::fs::metadata(&self.path).map_err(failed)?;
+        let ours = self.file.metadata().map_err(failed)?;
+        if there.ino() == ours.ino() { Ok(()) } else { Err(BackendError::Gone { path: self.path.clone() }) }
+    }
+}
+
+fn exists(dir: &Path) -> Result<bool, BackendError> {
+    dir.try_exists().map_err(|error| BackendError::io(dir, &error))
 }

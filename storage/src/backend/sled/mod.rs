@@ -4,17 +4,24 @@
 //! nobody syncs. So: large segments, values in chunks that always fit, and a real sync of its file before anything
 //! is acknowledged.
 
-use super::{Backend, Batch, Visit, guarded};
+mod files;
+
+use super::{Anchor, Backend, Batch, Visit, guarded, made_whole};
 use crate::error::BackendError;
+use crate::txn::Revision;
 use ::sled::{Db, IVec};
 use std::fmt;
-use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 const SEGMENT_BYTES: usize = 16 << 20;
 const CACHE_BYTES: u64 = 16 << 20;
 /// Far below a segment, so that no value ever leaves the synced file.
 const CHUNK_BYTES: usize = 64 << 10;
+
+/// Longer than a thread needs to finish a write that is under way.
+const LOCK_MAX: Duration = Duration::from_secs(30);
+const LOCK_STEP: Duration = Duration::from_millis(2);
 
 /// A pair is stored under `P key`: either whole (`W value`) or as the number of its chunks (`C count`), which are
 /// stored under `Q key number`. The ledger is stored under `L`.
@@ -32,14 +39,24 @@ pub struct SledBackend {
 
 struct Open {
     db: Db,
-    file: File,
+    log: Anchor,
 }
 
 impl SledBackend {
+    /// Opens what is in `dir`; makes it if there is nothing.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, BackendError> {
+        Self::open_after(dir, Revision::ZERO)
+    }
+
+    /// The same, but knowing that commits up to `acknowledged` must be there.
+    pub(crate) fn open_after(dir: impl Into<PathBuf>, acknowledged: Revision) -> Result<Self, BackendError> {
         let dir = dir.into();
-        let open = Some(open(&dir)?);
-        Ok(Self { dir, open })
+        if acknowledged == Revision::ZERO && !super::exists(&dir)? {
+            made_whole(&dir, |unfinished| open(unfinished).map(drop))?;
+        }
+        files::check(&dir)?;
+        let open = open(&dir)?;
+        Ok(Self { dir, open: Some(open) })
     }
 
     fn opened(&self) -> Result<&Open, BackendError> {
@@ -47,20 +64,44 @@ impl SledBackend {
     }
 }
 
+/// What was read does not add up: notes it, so that nobody makes it worse.
+pub(crate) fn condemned(dir: &Path, error: BackendError) -> BackendError {
+    let BackendError::Damaged { what, .. } = error else { return error };
+    files::condemn(dir, &what)
+}
+
 fn open(dir: &Path) -> Result<Open, BackendError> {
-    guarded(dir, || {
-        let db = ::sled::Config::new()
-            .path(dir)
-            .segment_size(SEGMENT_BYTES)
-            .cache_capacity(CACHE_BYTES)
-            .flush_every_ms(None)
-            .open()
-            .map_err(|error| explain(dir, error))?;
-        let path = dir.join("db");
-        let file = File::options().write(true).open(&path).map_err(|error| BackendError::io(&path, &error))?;
-        file.sync_all().map_err(|error| BackendError::io(&path, &error))?;
-        Ok(Open { db, file })
+    let path = files::log(dir);
+    guarded(&path, || {
+        let db = open_unlocked(dir)?;
+        let log = Anchor::cast(path.clone())?;
+        log.file.sync_all().map_err(|error| BackendError::io(&path, &error))?;
+        Ok(Open { db, log })
     })
+}
+
+/// The threads of a sled that was dropped keep its lock a little longer. Nobody else can have it: the directory is ours.
+fn open_unlocked(dir: &Path) -> Result<Db, BackendError> {
+    let config =
+        ::sled::Config::new().path(dir).segment_size(SEGMENT_BYTES).cache_capacity(CACHE_BYTES).flush_every_ms(None);
+    let start = Instant::now();
+    loop {
+        match config.open() {
+            Ok(db) => return Ok(db),
+            Err(error) if is_lock(&error) && start.elapsed() < LOCK_MAX => std::thread::sleep(LOCK_STEP),
+            Err(error) => {
+                return Err(match explain(dir, error) {
+                    // Whatever did not make sense to it may be overwritten by now.
+                    error @ BackendError::Damaged { .. } => condemned(dir, error),
+                    error => error,
+                });
+            }
+        }
+    }
+}
+
+fn is_lock(error: &::sled::Error) -> bool {
+    matches!(error, ::sled::Error::Io(error) if error.to_string().starts_with("could not acquire lock"))
 }
 
 impl Open {
@@ -124,7 +165,7 @@ impl Backend for SledBackend {
                 let (stored_key, stored) = pair.map_err(failed)?;
                 let key = &stored_key[1..];
                 let value = open.value(key, &stored).map_err(failed)?.ok_or_else(|| BackendError::Damaged {
-                    path: self.dir.join("db"),
+                    path: files::log(&self.dir),
                     what: format!("part of the value of {} is missing", key.escape_ascii()),
                 })?;
                 if visit(key, &value)?.is_break() {
@@ -157,12 +198,22 @@ impl Backend for SledBackend {
             writes.insert(LEDGER_KEY, batch.ledger.as_slice());
             open.db.apply_batch(writes).map_err(failed)?;
             open.db.flush().map_err(failed)?;
-            open.file.sync_data().map_err(|error| BackendError::io(self.dir.join("db"), &error))
+            open.log.file.sync_data().map_err(|error| BackendError::io(&open.log.path, &error))?;
+            open.log.check()
         })
     }
 
     fn reopen(&mut self) -> Result<(), BackendError> {
-        self.open = None;
+        let failed = self.open.take();
+        // It panics on its way out if it cannot sync; either way it is gone afterwards.
+        let _ = guarded(&self.dir, || {
+            drop(failed);
+            Ok(())
+        });
+        if !super::exists(&self.dir)? {
+            return Err(BackendError::Gone { path: self.dir.clone() });
+        }
+        files::check(&self.dir)?;
         self.open = Some(open(&self.dir)?);
         Ok(())
     }
@@ -183,7 +234,7 @@ fn chunk_count(stored: &[u8]) -> Option<u32> {
 
 fn explain(dir: &Path, error: ::sled::Error) -> BackendError {
     match error {
-        ::sled::Error::Io(error) => BackendError::io(dir.join("db"), &error),
-        damaged => BackendError::Damaged { path: dir.join("db"), what: damaged.to_string() },
+        ::sled::Error::Io(error) => BackendError::io(files::log(dir), &error),
+        damaged => BackendError::Damaged { path: files::log(dir), what: damaged.to_string() },
     }
 }
