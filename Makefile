@@ -5,7 +5,7 @@ CARGO ?= cargo
 DATA_DIR ?= hanse-data
 # Programs that are needed, each with the Debian package that brings it.
 BUILD_TOOLS := cc:build-essential protoc:protobuf-compiler
-TEST_TOOLS := etcd:etcd-server mkfs.ext4:e2fsprogs mount:mount losetup:mount
+TEST_TOOLS := etcd:etcd-server openssl:openssl mkfs.ext4:e2fsprogs mount:mount losetup:mount
 # The same features everywhere, so that what was built once is used again.
 FEATURES := --all-features
 DENY := target/tools/bin/cargo-deny

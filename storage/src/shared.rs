@@ -2,8 +2,6 @@
 
 use crate::error::ReadError;
 use crate::hub::Hub;
-#[cfg(feature = "etcd")]
-use crate::index::Index;
 use crate::index::Slot;
 use crate::key::Key;
 use crate::timeline::{Commit, Timeline, Writes};
@@ -145,11 +143,10 @@ impl Shared {
 
     /// A later state takes the place of everything known. Watchers that had not come that far are told `Compacted`.
     #[cfg(feature = "etcd")]
-    pub(crate) fn replace(&self, slots: Vec<(Key, Slot)>, revision: Revision) {
-        let index = Index::build(slots);
+    pub(crate) fn replace(&self, later: Timeline) {
         let mut timeline = self.timeline.write();
-        let replaced = timeline.replace(index, revision);
-        self.applied.send_replace(revision);
+        let replaced = timeline.replace(later);
+        self.applied.send_replace(timeline.revision());
         drop(timeline);
         self.hub.ring();
         // Large, and nobody should wait for it.

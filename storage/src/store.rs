@@ -33,6 +33,9 @@ pub enum Place {
     /// In a directory, by an embedded engine.
     Dir { dir: PathBuf, engine: Engine },
     /// In etcd, under a prefix, shared by every process that opens it there.
+    ///
+    /// etcd's `--max-request-bytes` bounds a whole transaction; by default it leaves no room for a value of the
+    /// largest size. The store compacts etcd, other prefixes included, when it forgets its own history.
     #[cfg(feature = "etcd")]
     Etcd {
         /// URLs, all of the same etcd. One is used at a time; the others are for when it fails.

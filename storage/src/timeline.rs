@@ -88,6 +88,12 @@ impl Timeline {
         (timeline, dead)
     }
 
+    /// A timeline that begins with a state: nothing before `revision` can be read.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn begin(slots: Vec<(Key, Slot)>, revision: Revision) -> Self {
+        Self { index: Index::build(slots), commits: VecDeque::new(), weight: 0, revision, floor: revision }
+    }
+
     fn changes_after_floor(&self) -> Vec<Arc<Change>> {
         let mut changes = Vec::new();
         let mut before: Option<(&Key, &Slot)> = None;
@@ -174,10 +180,9 @@ impl Timeline {
     /// A later state takes the place of this one, and what led to it is not known: the past of both is forgotten, so
     /// that whoever still depends on it is told. Answers with what was replaced.
     #[cfg(feature = "etcd")]
-    pub(crate) fn replace(&mut self, index: Index, revision: Revision) -> Self {
-        debug_assert!(revision > self.revision, "history grows forward");
-        let replacement = Self { index, commits: VecDeque::new(), weight: 0, revision, floor: revision };
-        std::mem::replace(self, replacement)
+    pub(crate) fn replace(&mut self, later: Self) -> Self {
+        debug_assert!(later.floor > self.revision, "history grows forward");
+        std::mem::replace(self, later)
     }
 
     fn remember(&mut self, revision: Revision, changes: Vec<Arc<Change>>, now: Duration) -> Arc<Commit> {
@@ -339,7 +344,7 @@ mod tests {
     fn a_replaced_timeline_shows_the_later_state_and_denies_any_past() {
         let mut timeline = hundred();
         let slot = Slot { modified: Revision(150), created: Revision(7), value: Some("later".into()) };
-        let old = timeline.replace(Index::build(vec![(Key::new("k1"), slot)]), Revision(200));
+        let old = timeline.replace(Timeline::begin(vec![(Key::new("k1"), slot)], Revision(200)));
         assert_eq!((old.revision(), old.size().keys), (Revision(100), 10));
 
         assert_eq!((timeline.floor(), timeline.revision()), (Revision(200), Revision(200)));

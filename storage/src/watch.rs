@@ -298,12 +298,16 @@ mod tests {
         let shared = Shared::start(Timeline::default(), Clock::default());
         let mut watcher = Watcher::new(shared.clone(), KeyRange::prefix("quiet"), Revision::ZERO).unwrap();
         assert_eq!(watcher.try_next().unwrap(), None);
-        shared.replace(Vec::new(), Revision(200));
+        shared.replace(Timeline::begin(Vec::new(), Revision(200)));
+        let publish = |revision| shared.publish([(Revision(revision), vec![("k".into(), Some("v".into()))])]);
+        publish(201);
+        // Forgetting tells watchers where they are; it must not tell them that they missed nothing.
+        shared.forget(Revision(201), usize::MAX);
         let told = watcher.next().await.unwrap_err();
-        assert_eq!(told, ReadError::Compacted { asked: Revision::ZERO, oldest: Revision(200) });
+        assert_eq!(told, ReadError::Compacted { asked: Revision::ZERO, oldest: Revision(201) });
 
-        let mut later = Watcher::new(shared.clone(), KeyRange::all(), Revision(200)).unwrap();
-        shared.publish([(Revision(201), vec![("k".into(), Some("v".into()))])]);
-        assert_eq!(later.next().await.unwrap().revision, Revision(201));
+        let mut later = Watcher::new(shared.clone(), KeyRange::all(), Revision(201)).unwrap();
+        publish(202);
+        assert_eq!(later.next().await.unwrap().revision, Revision(202));
     }
 }

@@ -24,7 +24,7 @@ use tokio::time::sleep;
 const BACKOFF_MIN: Duration = Duration::from_millis(50);
 const BACKOFF_MAX: Duration = Duration::from_secs(1);
 
-/// A watch that is behind what etcd says for so long is nudged, and after twice that is begun anew.
+/// A watch that stands still behind what etcd says for so long is nudged, and after twice that is begun anew.
 const STALL_MAX: Duration = Duration::from_secs(5);
 
 pub(super) struct Follower {
@@ -156,11 +156,11 @@ impl Follower {
         let what = format!("its history after revision {known} was compacted; everything is being read anew");
         tracing::warn!(endpoint = connection.endpoint, %known, "etcd has compacted what was not yet read");
         self.core.link.down(connection.fault(Kind::Lost, what).into_error());
-        let loaded = load::load(&connection, &self.core.prefix, &self.core.reading).await?;
-        if loaded.base <= known {
+        let later = load::load(&connection, &self.core.prefix, &self.core.reading).await?;
+        if later.floor() <= known {
             return Err(connection.fault(Kind::Lost, "it says that it has compacted what it has not"));
         }
-        self.core.shared.replace(loaded.slots, loaded.base);
+        self.core.shared.replace(later);
         Ok(())
     }
 }
@@ -192,7 +192,7 @@ async fn probe(core: &Core, connection: &Connection) -> Result<Head, Fault> {
     connection.head(&core.prefix).await
 }
 
-/// How far etcd is ahead of the watch, and since when.
+/// Where the watch stands still although etcd is ahead of it, and since when.
 #[derive(Default)]
 struct Lag(Option<(Revision, Duration)>);
 
@@ -203,15 +203,13 @@ impl Lag {
         core.check_identity(connection, head)?;
         let known = core.shared.timeline.read().revision();
         let now = core.shared.clock.now();
-        self.0 = match self.0 {
-            Some((revision, since)) if known < revision => Some((revision, since)),
-            _ => (known < head.revision).then_some((head.revision, now)),
-        };
-        let behind = self.0.map_or(Duration::ZERO, |(_, since)| now.saturating_sub(since));
-        if behind > 2 * STALL_MAX {
+        let since = self.0.filter(|(at, _)| *at == known).map_or(now, |(_, since)| since);
+        self.0 = (known < head.revision).then_some((known, since));
+        let still = self.0.map_or(Duration::ZERO, |(_, since)| now.saturating_sub(since));
+        if still > 2 * STALL_MAX {
             return Err(connection.fault(Kind::Lost, "the watch no longer says what happens"));
         }
-        if behind > STALL_MAX {
+        if still > STALL_MAX {
             core.newest.nudge();
         }
         Ok(())

@@ -59,16 +59,10 @@ impl History {
 }
 
 fn forget(shared: &Shared, target: Revision) -> Revision {
-    let floor = shared.timeline.read().floor();
-    if target <= floor {
-        return floor;
-    }
     loop {
-        let mut timeline = shared.timeline.write();
-        let before = timeline.floor();
-        timeline.forget(target, FORGET_STEP);
-        let reached = timeline.floor();
-        drop(timeline);
+        let before = shared.timeline.read().floor();
+        shared.forget(target, FORGET_STEP);
+        let reached = shared.timeline.read().floor();
         if reached >= target || reached == before {
             return reached;
         }

@@ -11,6 +11,7 @@ use super::prefix::Prefix;
 use super::request::revision;
 use crate::index::Slot;
 use crate::key::Key;
+use crate::timeline::Timeline;
 use crate::txn::Revision;
 use etcd_client::proto::{PbKeyValue, PbRangeResponse};
 use tokio::time::timeout;
@@ -28,13 +29,7 @@ const PAGE_ENTRIES_MAX: usize = 1024;
 /// Others compact etcd while we read. After so many attempts at an older revision, the newest is taken.
 const ATTEMPTS: usize = 3;
 
-pub(super) struct Loaded {
-    pub(super) slots: Vec<(Key, Slot)>,
-    /// The state is of this revision.
-    pub(super) base: Revision,
-}
-
-pub(super) async fn load(connection: &Connection, prefix: &Prefix, reading: &Reading) -> Result<Loaded, Fault> {
+pub(super) async fn load(connection: &Connection, prefix: &Prefix, reading: &Reading) -> Result<Timeline, Fault> {
     for _ in 0..ATTEMPTS {
         let newest = connection.head(prefix).await?.revision;
         let base = oldest_replayable(connection, prefix, newest).await?;
@@ -77,7 +72,12 @@ async fn compacted_up_to(connection: &Connection, prefix: &Prefix, before: Revis
     revision(compacted).ok_or_else(|| connection.fault(Kind::Lost, "it compacted a revision that cannot be"))
 }
 
-async fn load_at(connection: &Connection, prefix: &Prefix, base: Revision, reading: &Reading) -> Result<Loaded, Fault> {
+async fn load_at(
+    connection: &Connection,
+    prefix: &Prefix,
+    base: Revision,
+    reading: &Reading,
+) -> Result<Timeline, Fault> {
     let mut slots: Vec<(Key, Slot)> = Vec::new();
     let mut start = prefix.marker();
     let mut limit = PAGE_ENTRIES_MAX / 8;
@@ -98,7 +98,7 @@ async fn load_at(connection: &Connection, prefix: &Prefix, base: Revision, readi
                 last.push(0);
                 start = last;
             }
-            _ => return Ok(Loaded { slots, base }),
+            _ => return Ok(Timeline::begin(slots, base)),
         }
     }
 }

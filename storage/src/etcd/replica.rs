@@ -6,7 +6,7 @@ use super::fault::{Fault, Kind};
 use super::follow::Follower;
 use super::history::{History, upkeep};
 use super::link::{Connection, Endpoints, Link};
-use super::load::{self, Loaded};
+use super::load;
 use super::newest::{self, Newest};
 use super::prefix::Prefix;
 use super::{Core, EtcdTls, MARKER, REQUEST_TIMEOUT, RETRY_PAUSE};
@@ -25,8 +25,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};
 
-/// How long `open` looks for an etcd that answers.
-const OPEN_PATIENCE: Duration = Duration::from_secs(10);
+/// How long `open` looks for an etcd that answers: longer than an election.
+const OPEN_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often `open` tries what may fail halfway: to read everything, and to catch up with what happened meanwhile.
 const OPEN_ATTEMPTS: usize = 3;
@@ -147,9 +147,7 @@ async fn start(settings: Settings) -> Result<Arc<Core>, OpenError> {
     let Settings { endpoints, prefix, tls, history, clock, .. } = settings;
     let endpoints = Endpoints { urls: endpoints, tls };
     let prefix = Prefix::new(&prefix);
-    let First { nth, etcd, loaded, reading } = first(&endpoints, &prefix).await?;
-    // One slot for each key: nothing in it can be dead.
-    let (timeline, _) = Timeline::restore(loaded.slots, loaded.base, loaded.base, clock.now());
+    let First { nth, etcd, timeline, reading } = first(&endpoints, &prefix).await?;
     let shared = Shared::start(timeline, clock);
     let (newest, asked) = Newest::new();
     let history = Arc::new(History::new(history));
@@ -166,7 +164,7 @@ async fn start(settings: Settings) -> Result<Arc<Core>, OpenError> {
 struct First {
     nth: usize,
     etcd: u64,
-    loaded: Loaded,
+    timeline: Timeline,
     reading: Reading,
 }
 
@@ -217,8 +215,8 @@ async fn read(connection: &Connection, prefix: &Prefix, nth: usize) -> Result<Re
         return Ok(Err(OpenError::UnknownFormat { file, found: found.escape_debug().to_string() }));
     }
     let reading = Reading::default();
-    let loaded = load::load(connection, prefix, &reading).await?;
-    Ok(Ok(First { nth, etcd, loaded, reading }))
+    let timeline = load::load(connection, prefix, &reading).await?;
+    Ok(Ok(First { nth, etcd, timeline, reading }))
 }
 
 /// What the marker says. If there is none, it is ours from now on.

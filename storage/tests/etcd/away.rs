@@ -41,13 +41,12 @@ async fn a_store_says_that_etcd_is_gone_and_goes_on_when_it_is_back() {
 
     servers.kill(0);
     until("the failure is told", || store.stats().failure.is_some()).await;
-    let answer = refused(&store).await;
+    let empty = in_time("an answer", store.commit(Txn::new()));
+    let (answer, empty, ()) = tokio::join!(refused(&store), empty, reads_go_on(&store, revision));
     assert!(matches!(answer, CommitError::Unavailable(_)), "it cannot have been sent: {answer:?}");
+    assert!(matches!(empty, Err(CommitError::Unavailable(_))), "{empty:?}");
     let failure = store.stats().failure.expect("a failure").to_string();
     assert!(failure.contains(&servers.endpoints()[0]) && failure.contains("refused"), "{failure}");
-    reads_go_on(&store, revision).await;
-    let empty = in_time("an answer", store.commit(Txn::new())).await;
-    assert!(matches!(empty, Err(CommitError::Unavailable(_))), "{empty:?}");
 
     servers.restart(0);
     until("the failure is over", || store.stats().failure.is_none()).await;
@@ -66,8 +65,8 @@ async fn a_server_that_hangs_leaves_commits_uncertain_but_not_waiting() {
     let answer = refused(&store).await;
     assert!(matches!(answer, CommitError::Uncertain(_)), "{answer:?}");
     until("the failure is told", || store.stats().failure.is_some()).await;
-    assert!(matches!(refused(&store).await, CommitError::Unavailable(_)));
-    reads_go_on(&store, revision).await;
+    let (answer, ()) = tokio::join!(refused(&store), reads_go_on(&store, revision));
+    assert!(matches!(answer, CommitError::Unavailable(_)), "{answer:?}");
 
     servers.resume(0);
     until("the failure is over", || store.stats().failure.is_none()).await;

@@ -2,6 +2,7 @@
 
 mod away;
 mod compaction;
+mod conformance;
 mod contract;
 mod faults;
 mod proxy;

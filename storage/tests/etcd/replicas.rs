@@ -68,7 +68,7 @@ async fn a_stranger_in_the_same_etcd_changes_nothing_of_that() {
     let servers = Lease::take().await;
     let stores = two(&servers).await;
     let stranger = Stranger::at(&servers).await;
-    for nth in 0..40 {
+    for nth in 0..20 {
         let revision = put(&stores[0], "a", &nth.to_string()).await;
         let seen = in_time("a snapshot", stores[1].snapshot()).await.expect("a snapshot");
         assert_eq!(seen.get("a").expect("readable").expect("there").modified, revision, "round {nth}");
