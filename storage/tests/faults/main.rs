@@ -149,6 +149,24 @@ async fn one_failure_does_not_drag_on() {
 }
 
 #[tokio::test]
+async fn closing_finishes_what_was_accepted() {
+    let stage = Stage::default();
+    let store = open(&stage);
+    let (hold, first) = busy(&stage, &store).await;
+    let (second, third, (), ()) = tokio::join!(
+        biased;
+        put(&store, "b", "1"),
+        store.commit(Txn::create("b", "2")),
+        async { drop(hold) },
+        store.close(),
+    );
+    first.await.unwrap().unwrap();
+    second.unwrap();
+    assert!(matches!(third, Err(CommitError::Conflict { .. })), "{third:?}");
+    assert_eq!(open(&stage).recent().count(KeyRange::all()), Ok(2));
+}
+
+#[tokio::test]
 async fn waiting_writers_hold_no_more_memory_than_they_may() {
     const MIB: usize = 1 << 20;
     let stage = Stage::default();
