@@ -5,6 +5,7 @@
 //! (`setpriv`, util-linux). Where that is not possible, they fail and say so.
 
 use crate::child::{self, PATIENCE};
+use crate::dice::{Dice, scramble};
 use crate::load::LARGE;
 use crate::mounts::{self, Mount, with_own_mounts};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +13,9 @@ use std::fs;
 use std::future::Future;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use storage::{BackendError, CommitError, Engine, KeyRange, OpenError, Options, Place, Revision, Store, Txn};
+use storage::{
+    BackendError, CommitError, Committed, Engine, KeyRange, OpenError, Options, Place, Revision, Store, Txn,
+};
 
 /// Runs `body` for both engines, in a mount namespace where nobody may ignore permissions.
 fn confined(name: &str, body: impl AsyncFn(Engine, &Path)) {
@@ -32,28 +35,29 @@ fn confined(name: &str, body: impl AsyncFn(Engine, &Path)) {
 fn a_full_disk_is_named_and_survived() {
     confined("disk::a_full_disk_is_named_and_survived", async |engine, dir| {
         let disk = Mount::memory(&dir.join("disk"), "192m").unwrap();
-        let writing = Writing::open(engine, disk.at.join("store"));
-        let mut told = Told::default();
-        writing.some(&mut told, 40).await;
-        for cycle in 0..3 {
-            let ballast = Ballast::leave(&disk.at, [12 << 20, 1 << 20, 0][cycle]);
-            let failure = writing.until_it_fails(&mut told).await;
-            assert!(matches!(failure, BackendError::DiskFull { .. }), "{engine:?}: {failure:?}");
-            writing.stays_down(&mut told, 20, &failure).await;
-            writing.check(&told);
-            drop(ballast);
-            writing.comes_back(&mut told).await;
-            writing.some(&mut told, 20).await;
-            writing.check(&told);
-        }
-        let place = writing.close().await;
-        Writing::at(place).check(&told);
-        println!(
-            "{engine:?}: {} commits acknowledged, {} refused, none lost",
-            told.acknowledged.len(),
-            told.failed.len()
-        );
+        fill_again_and_again(engine, &disk, &[12 << 20, 1 << 20, 0]).await;
     });
+}
+
+/// Fills the disk except for so many bytes, lets the store run into that, and makes room again.
+pub(crate) async fn fill_again_and_again(engine: Engine, disk: &Mount, left: &[u64]) {
+    let writing = Writing::open(engine, disk.at.join("store"));
+    let mut told = Told::default();
+    writing.some(&mut told, 40).await;
+    for left in left {
+        let ballast = Ballast::leave(&disk.at, *left);
+        let failure = writing.until_it_fails(&mut told).await;
+        assert!(matches!(failure, BackendError::DiskFull { .. }), "{engine:?}: {failure:?}");
+        writing.stays_down(&mut told, 20, &failure).await;
+        writing.check(&told);
+        drop(ballast);
+        writing.comes_back(&mut told).await;
+        writing.some(&mut told, 20).await;
+        writing.check(&told);
+    }
+    let place = writing.close().await;
+    Writing::at(place).check(&told);
+    println!("{engine:?}: {} commits acknowledged, {} refused, none lost", told.acknowledged.len(), told.failed.len());
 }
 
 #[test]
@@ -68,7 +72,7 @@ fn a_disk_that_becomes_read_only_is_named_and_survived() {
         let ballast = Ballast::leave(&disk.at, 0);
         writing.until_it_fails(&mut told).await;
         drop(ballast);
-        let frozen = ReadOnly::over(&store);
+        let frozen = Mount::read_only(&store).unwrap();
         let failure = writing.one(&mut told).await.unwrap_err();
         assert!(matches!(failure, BackendError::Denied { .. }), "{engine:?}: {failure:?}");
         writing.stays_down(&mut told, 10, &failure).await;
@@ -133,7 +137,7 @@ fn what_cannot_be_opened_is_refused_in_one_line() {
         let mut told = Told::default();
         writing.some(&mut told, 30).await;
         writing.close().await;
-        let frozen = ReadOnly::over(&store);
+        let frozen = Mount::read_only(&store).unwrap();
         let text = refused(&store);
         assert!(text.contains("Read-only") || text.contains("no permission"), "read-only: {text}");
         drop(frozen);
@@ -179,30 +183,46 @@ fn open(engine: Engine, dir: &Path) -> Result<Store, OpenError> {
 
 /// What the writers were told about their transactions, by number.
 #[derive(Debug, Default)]
-struct Told {
+pub(crate) struct Told {
     next: u64,
     acknowledged: BTreeMap<u64, Revision>,
     failed: BTreeSet<u64>,
 }
 
+impl Told {
+    fn hear(&mut self, nth: u64, outcome: Result<Committed, CommitError>) -> Result<(), BackendError> {
+        match outcome {
+            Ok(committed) => {
+                self.acknowledged.insert(nth, committed.revision);
+                Ok(())
+            }
+            Err(CommitError::Uncertain(why) | CommitError::Unavailable(why)) => {
+                self.failed.insert(nth);
+                Err((*why).clone())
+            }
+            Err(other) => panic!("{nth}: {other:?}"),
+        }
+    }
+}
+
 /// A store that is being written to.
-struct Writing {
+pub(crate) struct Writing {
     engine: Engine,
     dir: PathBuf,
     store: Store,
 }
 
 impl Writing {
-    fn open(engine: Engine, dir: PathBuf) -> Self {
+    pub(crate) fn open(engine: Engine, dir: PathBuf) -> Self {
         let store = open(engine, &dir).unwrap_or_else(|error| panic!("{engine:?}: {}", crate::chain(&error)));
         Self { engine, dir, store }
     }
 
-    fn at((engine, dir): (Engine, PathBuf)) -> Self {
+    pub(crate) fn at((engine, dir): (Engine, PathBuf)) -> Self {
         Self::open(engine, dir)
     }
 
-    async fn close(self) -> (Engine, PathBuf) {
+    pub(crate) async fn close(self) -> (Engine, PathBuf) {
         soon(self.store.close()).await;
         (self.engine, self.dir)
     }
@@ -210,49 +230,64 @@ impl Writing {
     /// The keys and values of one transaction: always three keys, now and then one of them large.
     fn pairs(nth: u64) -> [(String, Vec<u8>); 3] {
         let size = if nth.is_multiple_of(4) { LARGE } else { 1000 };
-        let value = |part: u64| (nth * 3 + part).to_le_bytes().repeat(if part == 1 { size / 8 } else { 10 });
+        // Nothing that an engine could compress: it must need the space.
+        let value = |part: u64| {
+            let mut dice = Dice::new(scramble(nth * 3 + part));
+            (0..if part == 1 { size / 8 } else { 10 }).flat_map(|_| dice.next().to_le_bytes()).collect()
+        };
         [0, 1, 2].map(|part| (format!("{part}/{nth:08}"), value(part)))
     }
 
-    /// Commits one transaction and keeps what was said.
-    async fn one(&self, told: &mut Told) -> Result<Revision, BackendError> {
-        let nth = told.next;
-        told.next += 1;
-        let txn = Self::pairs(nth).into_iter().fold(Txn::new(), |txn, (key, value)| txn.put(key, value));
-        match soon(self.store.commit(txn)).await {
-            Ok(committed) => {
-                told.acknowledged.insert(nth, committed.revision);
-                Ok(committed.revision)
-            }
-            Err(CommitError::Uncertain(why) | CommitError::Unavailable(why)) => {
-                told.failed.insert(nth);
-                Err((*why).clone())
-            }
-            Err(other) => panic!("{:?}: {other:?}", self.engine),
-        }
+    fn txn(nth: u64) -> Txn {
+        Self::pairs(nth).into_iter().fold(Txn::new(), |txn, (key, value)| txn.put(key, value))
     }
 
-    async fn some(&self, told: &mut Told, count: usize) {
+    /// Commits one transaction and keeps what was said.
+    async fn one(&self, told: &mut Told) -> Result<(), BackendError> {
+        self.burst(told, 1).await
+    }
+
+    /// Commits `count` transactions at once, so that they share a batch. The first failure, if there was one.
+    async fn burst(&self, told: &mut Told, count: u64) -> Result<(), BackendError> {
+        let mut burst = tokio::task::JoinSet::new();
+        for nth in told.next..told.next + count {
+            let store = self.store.clone();
+            burst.spawn(async move { (nth, soon(store.commit(Self::txn(nth))).await) });
+        }
+        told.next += count;
+        let mut failure = Ok(());
+        for (nth, outcome) in burst.join_all().await {
+            failure = failure.and(told.hear(nth, outcome));
+        }
+        failure
+    }
+
+    pub(crate) async fn some(&self, told: &mut Told, count: usize) {
         for _ in 0..count {
             self.one(told).await.unwrap_or_else(|why| panic!("{:?}: {why:?}", self.engine));
         }
     }
 
-    async fn until_it_fails(&self, told: &mut Told) -> BackendError {
-        for _ in 0..5000 {
-            if let Err(why) = self.one(told).await {
+    pub(crate) async fn until_it_fails(&self, told: &mut Told) -> BackendError {
+        for nth in 0..1000 {
+            if let Err(why) = self.burst(told, 1 + nth % 12).await {
                 return why;
             }
         }
         panic!("{:?}: it never failed", self.engine);
     }
 
-    /// Keeps trying. It may succeed now and then (there is room for something small), but says why it fails.
-    async fn stays_down(&self, told: &mut Told, tries: usize, failure: &BackendError) {
-        for _ in 0..tries {
-            if let Err(why) = self.one(told).await {
+    /// Keeps trying. It may succeed now and then (there is room for something small), but says why it fails. What was
+    /// checked on top of a commit that failed is only told that.
+    pub(crate) async fn stays_down(&self, told: &mut Told, tries: u64, failure: &BackendError) {
+        for nth in 0..tries {
+            if let Err(why) = self.burst(told, 1 + nth % 7).await {
                 let same = std::mem::discriminant(&why) == std::mem::discriminant(failure);
-                assert!(same, "{:?}: {why:?} after {failure:?}", self.engine);
+                assert!(
+                    same || matches!(why, BackendError::Interrupted),
+                    "{:?}: {why:?} after {failure:?}",
+                    self.engine
+                );
             }
         }
     }
@@ -268,7 +303,7 @@ impl Writing {
     }
 
     /// Everything acknowledged is there, at its revision and whole; what failed is there whole or not at all.
-    fn check(&self, told: &Told) {
+    pub(crate) fn check(&self, told: &Told) {
         let snapshot = self.store.recent();
         for nth in 0..told.next {
             let found = Self::pairs(nth).map(|(key, value)| {
@@ -295,14 +330,14 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
 struct Ballast(PathBuf);
 
 impl Ballast {
-    fn leave(disk: &Path, bytes: usize) -> Self {
+    fn leave(disk: &Path, bytes: u64) -> Self {
         let path = disk.join("ballast");
         let mut file = fs::File::create(&path).unwrap();
         let block = vec![1; 64 << 10];
         while std::io::Write::write_all(&mut file, &block).is_ok() {}
         let length = file.metadata().unwrap().len();
         if bytes > 0 {
-            file.set_len(length.saturating_sub(bytes as u64)).unwrap();
+            file.set_len(length.saturating_sub(bytes)).unwrap();
         }
         Self(path)
     }
@@ -311,19 +346,6 @@ impl Ballast {
 impl Drop for Ballast {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
-    }
-}
-
-/// A directory seen through a read-only mount, until it is dropped.
-struct ReadOnly(#[expect(dead_code, reason = "holds the mount")] Mount);
-
-impl ReadOnly {
-    fn over(dir: &Path) -> Self {
-        let at = dir.to_string_lossy();
-        mounts::tool("mount", ["--bind", &at, &at]).unwrap();
-        let mount = Mount { at: dir.to_owned() };
-        mounts::tool("mount", ["-o", "remount,bind,ro", &at]).unwrap();
-        Self(mount)
     }
 }
 

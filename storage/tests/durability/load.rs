@@ -51,12 +51,12 @@ impl Op {
             (0..TOGETHER).map(|nth| (Key::new(format!("{place}/{nth}")), 20 + dice.below(3000) as usize)).collect()
         };
         let (keys, deletes) = match dice.below(100) {
-            0..40 => (vec![(single(&mut dice).into(), 20 + dice.below(2000) as usize)], false),
-            40..55 => (vec![(single(&mut dice).into(), 0)], true),
-            55..75 => (together(format!("own/{writer}/together"), &mut dice), false),
-            75..80 => (together(format!("own/{writer}/together"), &mut dice), true),
-            80..88 => (together("shared".to_owned(), &mut dice), false),
-            88..95 => (vec![(format!("own/{writer}/large/{}", dice.below(2)).into(), LARGE)], false),
+            0..45 => (vec![(single(&mut dice).into(), 20 + dice.below(2000) as usize)], false),
+            45..60 => (vec![(single(&mut dice).into(), 0)], true),
+            60..80 => (together(format!("own/{writer}/together"), &mut dice), false),
+            80..84 => (together(format!("own/{writer}/together"), &mut dice), true),
+            84..93 => (together("shared".to_owned(), &mut dice), false),
+            93..96 => (vec![(format!("own/{writer}/large/{}", dice.below(2)).into(), LARGE)], false),
             _ => {
                 let mut keys = together(format!("own/{writer}/together"), &mut dice);
                 keys[2].1 = LARGE;

@@ -22,9 +22,7 @@ pub(crate) struct Model {
 /// What was looked at.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Checked {
-    pub(crate) acknowledged: usize,
     pub(crate) replayed: usize,
-    pub(crate) keys: usize,
 }
 
 impl Model {
@@ -101,7 +99,7 @@ impl Model {
         self.settle(&found);
         self.same(&found)?;
         self.newest = stats.revision;
-        Ok(Checked { acknowledged: self.commits.len(), replayed, keys: found.len() })
+        Ok(Checked { replayed })
     }
 
     /// Adopts what the pending operations did, where it can be seen.

@@ -10,7 +10,7 @@ use crate::child::{self, Speaker};
 use crate::dice::{Dice, count};
 use crate::load::Job;
 use crate::model::Model;
-use crate::mounts::{self, Mount, with_own_mounts};
+use crate::mounts::{self, Mount, on_images};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use std::time::Duration;
 use storage::Engine;
 
 const WRITERS: usize = 6;
-const POWER_CUTS: u64 = 4;
+const POWER_CUTS: u64 = 6;
 const IMAGE_MEGABYTES: u64 = 2048;
 
 #[test]
@@ -32,30 +32,9 @@ fn sled_loses_nothing_to_a_power_cut() {
 }
 
 fn cut_again_and_again(engine: Engine, test: &str) {
-    match child::role().as_deref() {
-        None => match mounts_work(test) {
-            Ok(()) => with_own_mounts(test, "cut").unwrap(),
-            Err(why) => println!("{test}: skipped: {why}"),
-        },
-        Some("probe") => mount_something().unwrap(),
-        Some("cut") => cut(engine, test),
-        _ => assert!(child::wrote()),
+    if !child::wrote() {
+        on_images(test, || cut(engine, test));
     }
-}
-
-/// Whether an image can be mounted here. The words of whatever stands in the way.
-fn mounts_work(test: &str) -> Result<(), String> {
-    if !rustix::process::geteuid().is_root() {
-        return Err("mounting an image on a loop device needs root".to_owned());
-    }
-    with_own_mounts(test, "probe").map_err(|why| format!("an ext4 image cannot be mounted here: {why}"))
-}
-
-fn mount_something() -> Result<(), String> {
-    let dir = tempfile::tempdir().unwrap();
-    let image = dir.path().join("image");
-    mounts::format(&image, 64)?;
-    Mount::image(&image, &dir.path().join("mounted")).map(drop)
 }
 
 fn cut(engine: Engine, test: &str) {
@@ -136,9 +115,9 @@ fn stop(speaker: &Speaker) -> Result<(), String> {
 fn copy_at_rest(mount: &Mount, image: &Path, to: &Path) -> Result<(), String> {
     let device = mount.device();
     for _ in 0..100 {
-        let before = writes_to(&device);
+        let before = writes_to(device);
         mounts::tool("cp", ["--sparse=always", &image.to_string_lossy(), &to.to_string_lossy()])?;
-        if before.is_some() && before == writes_to(&device) {
+        if before.is_some() && before == writes_to(device) {
             return Ok(());
         }
     }

@@ -48,8 +48,9 @@ pub(super) fn blame(dir: &Path) -> Option<BackendError> {
         for tree in [PAIRS, LEDGER] {
             listed(&dir.join(tree))?.iter().try_for_each(Table::check_content)?;
         }
-        let unreadable = journals(dir)?.into_iter().find(|(_, reading)| reading.has_rest());
-        unreadable.map_or(Ok(()), |(path, reading)| Err(unreadable_after(path, &reading)))
+        // fjall has cut off what it could not read by now. What is missing at the end was in the last journal.
+        let suspect = journals(dir)?.into_iter().rfind(|(_, reading)| reading.has_rest() || reading.newest.is_none());
+        suspect.map_or(Ok(()), |(path, reading)| Err(unreadable_after(path, &reading)))
     });
     looked.err().filter(|error| matches!(error, BackendError::Damaged { .. }))
 }

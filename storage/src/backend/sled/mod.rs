@@ -5,11 +5,13 @@
 //! is acknowledged.
 
 mod files;
+mod flusher;
 
 use super::{Anchor, Backend, Batch, Visit, guarded, made_whole};
 use crate::error::BackendError;
 use crate::txn::Revision;
 use ::sled::{Db, IVec};
+use flusher::Flusher;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -38,6 +40,8 @@ pub struct SledBackend {
 }
 
 struct Open {
+    // Dropped before the engine itself: it holds on to it too.
+    flusher: Flusher<Result<usize, ::sled::Error>>,
     db: Db,
     log: Anchor,
 }
@@ -60,8 +64,12 @@ impl SledBackend {
     }
 
     fn opened(&self) -> Result<&Open, BackendError> {
-        self.open.as_ref().ok_or_else(|| BackendError::Io { path: self.dir.clone(), what: "it is not open".into() })
+        self.open.as_ref().ok_or_else(|| not_open(&self.dir))
     }
+}
+
+fn not_open(dir: &Path) -> BackendError {
+    BackendError::Io { path: dir.to_owned(), what: "it is not open".into() }
 }
 
 /// What was read does not add up: notes it, so that nobody makes it worse.
@@ -76,7 +84,9 @@ fn open(dir: &Path) -> Result<Open, BackendError> {
         let db = open_unlocked(dir)?;
         let log = Anchor::cast(path.clone())?;
         log.file.sync_all().map_err(|error| BackendError::io(&path, &error))?;
-        Ok(Open { db, log })
+        let flushed = db.clone();
+        let flusher = Flusher::start(move || flushed.flush()).map_err(|error| BackendError::io(&path, &error))?;
+        Ok(Open { flusher, db, log })
     })
 }
 
@@ -185,7 +195,7 @@ impl Backend for SledBackend {
     }
 
     fn persist(&mut self, batch: &Batch) -> Result<(), BackendError> {
-        let open = self.opened()?;
+        let open = self.open.as_mut().ok_or_else(|| not_open(&self.dir))?;
         let failed = |error| explain(&self.dir, error);
         guarded(&self.dir, || {
             let mut writes = ::sled::Batch::default();
@@ -197,7 +207,10 @@ impl Backend for SledBackend {
             }
             writes.insert(LEDGER_KEY, batch.ledger.as_slice());
             open.db.apply_batch(writes).map_err(failed)?;
-            open.db.flush().map_err(failed)?;
+            match open.flusher.flush() {
+                Some(flushed) => flushed.map(drop).map_err(failed)?,
+                None => return Err(BackendError::Io { path: self.dir.clone(), what: "it no longer answers".into() }),
+            }
             open.log.file.sync_data().map_err(|error| BackendError::io(&open.log.path, &error))?;
             open.log.check()
         })
