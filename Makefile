@@ -3,6 +3,8 @@
 CARGO ?= cargo
 # Where `make run` keeps its data.
 DATA_DIR ?= hanse-data
+# How often `make test-powercut` cuts the power of each engine.
+POWER_CUTS ?= 20
 # Programs that are needed, each with the Debian package that brings it.
 BUILD_TOOLS := cc:build-essential protoc:protobuf-compiler
 TEST_TOOLS := etcd:etcd-server openssl:openssl mkfs.ext4:e2fsprogs mount:mount losetup:mount
@@ -14,7 +16,7 @@ DENY_VERSION := 0.20.2
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fmt generate bench bench-storage measure build-tools test-tools
+.PHONY: help run build test test-powercut check fmt generate bench bench-storage measure build-tools test-tools
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +29,10 @@ build: build-tools ## Build the release binary, target/release/hanse
 
 test: test-tools ## Run every test
 	$(CARGO) test --workspace $(FEATURES)
+
+test-powercut: test-tools ## Cut the power of a running store, 20 times for each engine (POWER_CUTS=...)
+	DURABILITY_POWER_CUTS=$(POWER_CUTS) $(CARGO) test --package storage $(FEATURES) --test durability -- \
+		powercut --nocapture --test-threads=1
 
 check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of the house
 	$(CARGO) fmt --all --check

@@ -17,11 +17,11 @@ use storage::{
     BackendError, CommitError, Committed, Engine, KeyRange, OpenError, Options, Place, Revision, Store, Txn,
 };
 
-/// Runs `body` for both engines, in a mount namespace where nobody may ignore permissions.
+/// Runs `body` for both engines, with mounts of its own, where nobody may ignore permissions.
 fn confined(name: &str, body: impl AsyncFn(Engine, &Path)) {
     if child::role().is_none() {
         return with_own_mounts(name, "confined").unwrap_or_else(|why| {
-            panic!("{why}; if it did not get as far as the test: it needs root, or unprivileged user namespaces")
+            panic!("{why}; if it did not get as far as the test: it needs root, or `unshare --user`")
         });
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
@@ -358,7 +358,7 @@ struct Locked {
 impl Locked {
     fn new(path: &Path) -> Self {
         let before = fs::metadata(path).unwrap().permissions();
-        fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o000)).unwrap();
         Self { path: path.to_owned(), before }
     }
 }

@@ -1,14 +1,14 @@
 //! File systems of our own: mounted where nobody else sees them, gone with the process that made them.
 //!
-//! Needs `unshare`, `setpriv`, `mount` and `losetup` (util-linux), and either root or unprivileged user namespaces; images of ext4 also need
-//! root, loop devices and `mkfs.ext4` (e2fsprogs).
+//! Needs `unshare`, `setpriv`, `mount` and `losetup` (util-linux), and either root or a system where everybody may
+//! `unshare --user`; images of ext4 also need root, loop devices and `mkfs.ext4` (e2fsprogs).
 
 use crate::child;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs the test `name` once more as `role`, in a mount namespace of its own and without root's right to ignore
+/// Runs the test `name` once more as `role`, with mounts of its own and without root's right to ignore
 /// permissions.
 pub(crate) fn with_own_mounts(name: &str, role: &str) -> Result<(), String> {
     let inner = child::command(name, role);

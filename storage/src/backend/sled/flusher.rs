@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_flush_that_never_comes_back_is_left_behind() {
         let (_never, woken) = bounded::<()>(0);
-        let mut flusher = Flusher::with_patience(move || drop(woken.recv()), HASTE).unwrap();
+        let mut flusher = Flusher::with_patience(move || woken.recv(), HASTE).unwrap();
         assert_eq!(flusher.flush(), None);
         assert_eq!(flusher.flush(), None, "nor is it asked again");
     }

@@ -14,7 +14,7 @@ use ::sled::{Db, IVec};
 use flusher::Flusher;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const SEGMENT_BYTES: usize = 16 << 20;
 const CACHE_BYTES: u64 = 16 << 20;
@@ -94,11 +94,14 @@ fn open(dir: &Path) -> Result<Open, BackendError> {
 fn open_unlocked(dir: &Path) -> Result<Db, BackendError> {
     let config =
         ::sled::Config::new().path(dir).segment_size(SEGMENT_BYTES).cache_capacity(CACHE_BYTES).flush_every_ms(None);
-    let start = Instant::now();
+    let mut waited = Duration::ZERO;
     loop {
         match config.open() {
             Ok(db) => return Ok(db),
-            Err(error) if is_lock(&error) && start.elapsed() < LOCK_MAX => std::thread::sleep(LOCK_STEP),
+            Err(error) if is_lock(&error) && waited < LOCK_MAX => {
+                std::thread::sleep(LOCK_STEP);
+                waited += LOCK_STEP;
+            }
             Err(error) => {
                 return Err(match explain(dir, error) {
                     // Whatever did not make sense to it may be overwritten by now.
