@@ -36,7 +36,9 @@ impl Plan {
         let scratch = std::env::current_dir().unwrap_or_default().join("target/bench");
         let full =
             Self { seconds: 5.0, objects: 1_000_000, overwrites: 5_000_000, watchers: vec![1, 100, 10_000], scratch };
-        if quick { Self { seconds: 1.0, objects: 100_000, overwrites: 250_000, ..full } } else { full }
+        let planned = if quick { Self { seconds: 1.0, objects: 100_000, overwrites: 250_000, ..full } } else { full };
+        let overwrites = std::env::args().find_map(|argument| argument.strip_prefix("--overwrites=")?.parse().ok());
+        Self { overwrites: overwrites.unwrap_or(planned.overwrites), ..planned }
     }
 }
 

@@ -178,7 +178,7 @@ async fn storms_leave_a_whole_history_in_memory() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn storms_leave_a_whole_history_in_fjall() {
     let dir = tempfile::tempdir().unwrap();
-    let backend = || FjallBackend::open(dir.path()).unwrap();
+    let backend = || FjallBackend::open(dir.path().join("engine")).unwrap();
     let reopened = || Store::on(Box::new(backend()), Options::default()).unwrap();
     in_time("fjall", storm(backend(), 9, 10, 15, reopened)).await;
 }
@@ -186,7 +186,7 @@ async fn storms_leave_a_whole_history_in_fjall() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn storms_leave_a_whole_history_in_sled() {
     let dir = tempfile::tempdir().unwrap();
-    let backend = || SledBackend::open(dir.path()).unwrap();
+    let backend = || SledBackend::open(dir.path().join("engine")).unwrap();
     let reopened = || Store::on(Box::new(backend()), Options::default()).unwrap();
     in_time("sled", storm(backend(), 10, 10, 15, reopened)).await;
 }
