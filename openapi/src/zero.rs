@@ -66,3 +66,21 @@ pub(crate) fn number(value: f64) -> Option<Value> {
     }
     Number::from_f64(value).map(Value::Number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_object_prints_what_go_prints() {
+        let deployment = crate::builtin::kind("apps", "v1", "Deployment").unwrap();
+        let mut map = serde_json::Map::new();
+        complete(deployment, &mut map);
+        let expected = serde_json::json!({
+            "metadata": {}, "status": {},
+            "spec": {"selector": null, "strategy": {}, "template": {"metadata": {}, "spec": {"containers": null}}},
+        });
+        assert_eq!(serde_json::Value::Object(map), expected);
+        assert_eq!(deployment.zero_values, 9);
+    }
+}

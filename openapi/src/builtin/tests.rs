@@ -152,16 +152,3 @@ fn a_table_that_makes_no_sense_is_refused_by_line() {
     check("package a.v1 m v1\nalso A b.v1.B\n", 2, "no such type");
     check("odd\n", 1, "no such line");
 }
-
-#[test]
-fn an_empty_object_prints_what_go_prints() {
-    let deployment = kind("apps", "v1", "Deployment").unwrap();
-    let mut map = serde_json::Map::new();
-    crate::zero::complete(deployment, &mut map);
-    let expected = serde_json::json!({
-        "metadata": {}, "status": {},
-        "spec": {"selector": null, "strategy": {}, "template": {"metadata": {}, "spec": {"containers": null}}},
-    });
-    assert_eq!(serde_json::Value::Object(map), expected);
-    assert_eq!(deployment.zero_values, 9);
-}
