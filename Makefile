@@ -5,8 +5,9 @@ CARGO ?= cargo
 DATA_DIR ?= hanse-data
 # How often `make test-powercut` cuts the power of each engine.
 POWER_CUTS ?= 20
-# Programs that are needed, each with the Debian package that brings it.
-BUILD_TOOLS := cc:build-essential protoc:protobuf-compiler
+# Programs and files that are needed, each with the Debian package that brings it.
+BUILD_TOOLS := cc:build-essential protoc:protobuf-compiler \
+	/usr/include/google/protobuf/descriptor.proto:libprotobuf-dev
 TEST_TOOLS := etcd:etcd-server openssl:openssl mkfs.ext4:e2fsprogs mount:mount losetup:mount
 # The same features everywhere, so that what was built once is used again.
 FEATURES := --all-features
@@ -65,17 +66,18 @@ test-tools: build-tools ## Get what testing needs besides
 $(DENY):
 	$(CARGO) install cargo-deny --version $(DENY_VERSION) --locked --debug --root target/tools
 
-# Installs the packages of those programs that are missing, and fails with the name of any that is missing then.
+# Installs the packages of whatever is missing, and fails with the name of any that is missing then.
 define get
 @as_root=; [ "$$(id -u)" = 0 ] || as_root=sudo; packages=; \
-for pair in $(1); do command -v "$${pair%%:*}" >/dev/null || packages="$$packages $${pair#*:}"; done; \
+there() { command -v "$$1" >/dev/null || [ -e "$$1" ]; }; \
+for pair in $(1); do there "$${pair%%:*}" || packages="$$packages $${pair#*:}"; done; \
 if [ -n "$$packages" ]; then \
 	echo "getting:$$packages"; \
 	$$as_root apt-get update && \
 	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $$packages; \
 fi; \
 for pair in $(1); do \
-	command -v "$${pair%%:*}" >/dev/null || \
+	there "$${pair%%:*}" || \
 		{ echo "$${pair%%:*} is missing, and the package $${pair#*:} could not be installed" >&2; exit 1; }; \
 done
 endef
