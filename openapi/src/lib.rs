@@ -12,13 +12,18 @@
 
 pub mod builtin;
 mod check;
+pub mod defaults;
+pub mod document;
+mod field;
 mod normal;
 pub mod protobuf;
 mod prune;
 pub mod scalar;
+pub mod validation;
 mod zero;
 
 pub use check::{PROBLEMS_MAX, Problem, check};
+pub use field::{FieldError, Wrong};
 pub use normal::normalize;
 pub use prune::prune;
 

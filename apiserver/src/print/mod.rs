@@ -1,0 +1,1 @@
+//! The columns that `kubectl get` shows, kind by kind.

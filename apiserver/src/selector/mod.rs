@@ -1,0 +1,1 @@
+//! Which objects are meant: label selectors and field selectors.

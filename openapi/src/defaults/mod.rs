@@ -1,0 +1,1 @@
+//! What a built-in object holds where its author said nothing.

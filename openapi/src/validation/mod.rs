@@ -1,0 +1,1 @@
+//! What a built-in object must not say.
