@@ -1,5 +1,32 @@
 //! A Kubernetes-compatible API server as a library.
+//!
+//! A request goes through the [`pipeline`], which finds out what it is about and whether it is permitted, to one of
+//! the `verbs`, which speak HTTP, and from there to [`resources`], which do not; what is stored is bytes, and
+//! `render` sends them. Parts of the server itself enter at [`resources`], through a [`client::Client`].
 
+pub mod ambient;
+pub mod api;
+pub mod auth;
+pub mod body;
+pub mod catalog;
+pub mod client;
+mod convert;
+mod discovery;
+pub mod error;
+mod health;
+pub mod keyspace;
+pub mod media;
+mod metrics;
+pub mod object;
+pub mod options;
 pub mod patch;
+pub mod pipeline;
+pub mod place;
 pub mod print;
+pub mod render;
+pub mod resources;
 pub mod selector;
+pub mod serve;
+pub mod strategy;
+pub mod target;
+mod verbs;

@@ -1,0 +1,72 @@
+//! What answering a request needs, handed to every layer and verb.
+
+use crate::auth::TokenIssuer;
+use crate::discovery::Documents;
+use crate::metrics::Metrics;
+use crate::place::Workspace;
+use crate::resources::Resources;
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio_util::sync::CancellationToken;
+
+/// Finds the workspace that a path names: `root:default`, an id, or nothing for the one that is meant without a word.
+pub trait FindWorkspace: Send + Sync + 'static {
+    fn find(&self, path: Option<&str>) -> Option<Workspace>;
+}
+
+impl<F: Fn(Option<&str>) -> Option<Workspace> + Send + Sync + 'static> FindWorkspace for F {
+    fn find(&self, path: Option<&str>) -> Option<Workspace> {
+        self(path)
+    }
+}
+
+/// Everything of a running API server. Cheap to clone.
+#[derive(Clone)]
+pub struct Api {
+    pub resources: Resources,
+    pub workspaces: Arc<dyn FindWorkspace>,
+    pub tokens: TokenIssuer,
+    /// What `/version` says.
+    pub version: Arc<Value>,
+    pub(crate) documents: Arc<Documents>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Ends watches.
+    pub(crate) stopping: CancellationToken,
+    pub(crate) draining: Arc<AtomicBool>,
+}
+
+impl Api {
+    pub fn new(resources: Resources, workspaces: Arc<dyn FindWorkspace>, tokens: TokenIssuer, version: Value) -> Self {
+        Self {
+            documents: Arc::new(Documents::new(resources.catalog())),
+            resources,
+            workspaces,
+            tokens,
+            version: Arc::new(version),
+            metrics: Arc::new(Metrics::new()),
+            stopping: CancellationToken::new(),
+            draining: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// From now on this server is not ready for anything new. What has begun goes on.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Release);
+    }
+
+    /// Ends all watches.
+    pub fn stop(&self) {
+        self.stopping.cancel();
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+}
+
+impl std::fmt::Debug for Api {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Api").field("resources", &self.resources).finish_non_exhaustive()
+    }
+}

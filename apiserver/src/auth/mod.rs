@@ -1,0 +1,51 @@
+//! Who asks, and whether they may.
+
+mod authorize;
+mod tokens;
+mod x509;
+
+pub use authorize::{Access, Authorized, Authorizer};
+pub use tokens::{Audience, Bound, Claims, KeyError, TokenIssuer};
+pub use x509::{CertificateError, user_of_certificate};
+
+use std::sync::Arc;
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    pub name: String,
+    pub uid: String,
+    pub groups: Vec<String>,
+}
+
+/// The group whose members may do everything.
+pub const MASTERS: &str = "system:masters";
+const AUTHENTICATED: &str = "system:authenticated";
+const UNAUTHENTICATED: &str = "system:unauthenticated";
+
+impl User {
+    /// Somebody who has shown who they are.
+    pub fn authenticated(name: &str, mut groups: Vec<String>) -> Self {
+        if !groups.iter().any(|group| group == AUTHENTICATED) {
+            groups.push(AUTHENTICATED.to_owned());
+        }
+        Self { name: name.to_owned(), uid: String::new(), groups }
+    }
+
+    pub fn anonymous() -> Self {
+        Self { name: "system:anonymous".to_owned(), uid: String::new(), groups: vec![UNAUTHENTICATED.to_owned()] }
+    }
+
+    /// A part of this server, under its own name.
+    pub fn system(name: &str) -> Arc<Self> {
+        Arc::new(Self::authenticated(&format!("system:hanse:{name}"), vec![MASTERS.to_owned()]))
+    }
+
+    pub fn is_anonymous(&self) -> bool {
+        self.groups.iter().any(|group| group == UNAUTHENTICATED)
+    }
+
+    pub fn is_in(&self, group: &str) -> bool {
+        self.groups.iter().any(|member| member == group)
+    }
+}

@@ -1,0 +1,166 @@
+//! The API from inside: for parts of the server that do what any client does, under a name of their own.
+
+use crate::auth::{Access, Authorized, User};
+use crate::body::Body;
+use crate::catalog::{Catalog, ResourceDef};
+use crate::error::ApiError;
+use crate::keyspace;
+use crate::object::Object;
+use crate::options::{DeleteOptions, FieldValidation, ListOptions, WriteOptions};
+use crate::place::{Collection, ObjectRef, Workspace};
+use crate::resources::{Create, Deleted, PatchBody, PatchKind, Resources};
+use crate::strategy::Part;
+use crate::target::Verb;
+use serde_json::Value;
+use std::sync::Arc;
+use storage::{KeyRange, ReadError, Watcher};
+
+/// Acts as one part of the server. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Client {
+    resources: Resources,
+    user: Arc<User>,
+}
+
+/// Whoever acts from inside has no user agent to be known by.
+fn options() -> WriteOptions {
+    WriteOptions { validation: FieldValidation::Ignore, ..WriteOptions::default() }
+}
+
+impl Client {
+    pub fn as_system(resources: Resources, name: &str) -> Self {
+        Self { resources, user: User::system(name) }
+    }
+
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        self.resources.catalog()
+    }
+
+    pub fn ambient(&self) -> &crate::ambient::Ambient {
+        self.resources.ambient()
+    }
+
+    /// A collection of a built-in resource, by its group, version and plural.
+    pub fn at(
+        &self,
+        resource: (&str, &str, &str),
+        workspace: &Workspace,
+        namespace: Option<&str>,
+    ) -> Result<Collection, ApiError> {
+        let (group, version, plural) = resource;
+        let resource = self.catalog().find(group, version, plural).ok_or_else(ApiError::no_such_path)?.clone();
+        Ok(Collection { resource, workspace: workspace.clone(), namespace: namespace.map(str::to_owned) })
+    }
+
+    fn objects(&self, verb: Verb, at: &Collection) -> Result<Authorized<Collection>, ApiError> {
+        let access = Access::Objects { verb, at: at.clone() };
+        Ok(self.resources.authorizer().permit(&self.user, access)?.narrow(|_| at.clone()))
+    }
+
+    fn object(&self, verb: Verb, at: &ObjectRef) -> Result<Authorized<ObjectRef>, ApiError> {
+        let access = Access::Object { verb, at: at.clone(), subresource: None };
+        Ok(self.resources.authorizer().permit(&self.user, access)?.narrow(|_| at.clone()))
+    }
+
+    /// The object, or nothing where there is none.
+    pub async fn get(&self, at: &ObjectRef) -> Result<Option<Object>, ApiError> {
+        match self.resources.get(&self.object(Verb::Get, at)?, Some(0)).await {
+            Ok(bytes) => parse(&bytes).map(Some),
+            Err(error) if error.code() == 404 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub async fn list(&self, at: &Collection) -> Result<Vec<Object>, ApiError> {
+        let page = self.resources.list(&self.objects(Verb::List, at)?, ListOptions::default()).await?;
+        page.items.iter().map(|bytes| parse(bytes)).collect()
+    }
+
+    pub async fn create(&self, at: &Collection, object: Value) -> Result<Object, ApiError> {
+        let request = Create { body: Body::Tree(object), options: options() };
+        let written = self.resources.create(&self.objects(Verb::Create, at)?, &request).await?;
+        parse(&written.bytes)
+    }
+
+    /// Makes the object unless there is one of that name already.
+    pub async fn ensure(&self, at: &Collection, object: Value) -> Result<(), ApiError> {
+        match self.create(at, object).await {
+            Err(error) if error.reason() != "AlreadyExists" => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    pub async fn update(&self, at: &ObjectRef, part: Part, object: Object) -> Result<Object, ApiError> {
+        let request = Create { body: Body::Tree(object.into()), options: options() };
+        let written = self.resources.update(&self.object(Verb::Update, at)?, part, &request).await?;
+        parse(&written.bytes)
+    }
+
+    /// Changes an object by a merge patch.
+    pub async fn merge(&self, at: &ObjectRef, part: Part, patch: &Value) -> Result<Object, ApiError> {
+        let body = PatchBody { kind: PatchKind::Merge, bytes: patch.to_string().into() };
+        let written = self.resources.patch(&self.object(Verb::Patch, at)?, part, &body, &options()).await?;
+        parse(&written.bytes)
+    }
+
+    pub async fn delete(&self, at: &ObjectRef, how: &DeleteOptions) -> Result<Deleted, ApiError> {
+        self.resources.delete(&self.object(Verb::Delete, at)?, how).await
+    }
+
+    /// Every change of a resource in all workspaces, and what there is of it now.
+    pub fn follow(&self, resource: &ResourceDef) -> Result<Follow, ReadError> {
+        Follow::start(&self.resources, keyspace::everywhere(resource))
+    }
+
+    /// Every change of everything.
+    pub fn follow_all(&self) -> Result<Follow, ReadError> {
+        Follow::start(&self.resources, KeyRange::all())
+    }
+
+    /// Where the object of a key is, if its resource is served.
+    pub fn place_of(&self, key: &storage::Key) -> Option<ObjectRef> {
+        let parts = keyspace::parse(key)?;
+        let resource = self.catalog().stored_as(parts.group, parts.resource)?.clone();
+        let workspace = Workspace::new(parts.workspace);
+        let place = Collection { resource, workspace, namespace: parts.namespace.map(str::to_owned) };
+        Some(place.object(parts.name))
+    }
+}
+
+/// What there is, and then what changes.
+#[derive(Debug)]
+pub struct Follow {
+    initial: Option<storage::Scan>,
+    watcher: Watcher,
+}
+
+/// What is known of one key.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub key: storage::Key,
+    pub before: Option<storage::Version>,
+    pub now: Option<storage::Version>,
+}
+
+impl Follow {
+    fn start(resources: &Resources, range: KeyRange) -> Result<Self, ReadError> {
+        let snapshot = resources.store().recent();
+        let watcher = resources.store().watch(range.clone(), snapshot.revision())?;
+        Ok(Self { initial: Some(snapshot.scan(range)), watcher })
+    }
+
+    /// The next one; waits for it. After an error, follow anew: something was missed.
+    pub async fn next(&mut self) -> Result<Seen, ReadError> {
+        if let Some(entry) = self.initial.as_mut().and_then(Iterator::next) {
+            let entry = entry?;
+            return Ok(Seen { key: entry.key, before: None, now: Some(entry.version) });
+        }
+        self.initial = None;
+        let change = self.watcher.next().await?;
+        Ok(Seen { key: change.key.clone(), before: change.previous.clone(), now: change.current.clone() })
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Object, ApiError> {
+    Object::parse(bytes).map_err(|error| ApiError::internal(error.to_string()))
+}

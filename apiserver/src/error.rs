@@ -1,0 +1,366 @@
+//! What went wrong, as a client is told it: the one place where errors become a `Status`.
+
+use crate::catalog::ResourceDef;
+use crate::keyspace::Unnameable;
+use crate::place::ObjectRef;
+use openapi::FieldError;
+use serde_json::{Map, Value, json};
+use std::fmt;
+use storage::{CommitError, ReadError, Revision};
+
+/// A refusal. Everything of it is meant for the client; what is not is logged where it happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApiError(Box<Refusal>);
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Refusal {
+    code: u16,
+    reason: &'static str,
+    message: String,
+    group: String,
+    kind: String,
+    name: String,
+    uid: String,
+    causes: Vec<Cause>,
+    retry_after_secs: u32,
+    /// Where an expired list goes on.
+    resume: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Cause {
+    reason: &'static str,
+    message: String,
+    field: String,
+}
+
+impl ApiError {
+    fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self(Box::new(Refusal { code, reason, message: message.into(), ..Refusal::default() }))
+    }
+
+    fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
+        (self.0.group, self.0.kind, self.0.name) = (group.to_owned(), kind.to_owned(), name.to_owned());
+        self
+    }
+
+    fn because(mut self, reason: &'static str, message: impl Into<String>, field: &str) -> Self {
+        self.0.causes.push(Cause { reason, message: message.into(), field: field.to_owned() });
+        self
+    }
+
+    pub fn not_found(resource: &ResourceDef, name: &str) -> Self {
+        let message = format!("{} {name:?} not found", resource.qualified());
+        Self::new(404, "NotFound", message).about(&resource.group, &resource.plural, name)
+    }
+
+    /// Nothing is served at this path.
+    pub fn no_such_path() -> Self {
+        Self::new(404, "NotFound", "the server could not find the requested resource")
+    }
+
+    pub fn already_exists(resource: &ResourceDef, name: &str) -> Self {
+        let message = format!("{} {name:?} already exists", resource.qualified());
+        Self::new(409, "AlreadyExists", message).about(&resource.group, &resource.plural, name)
+    }
+
+    /// No free name was found for a prefix; another try may find one.
+    pub fn name_generation_failed(resource: &ResourceDef, name: &str) -> Self {
+        let mut error = Self::already_exists(resource, name);
+        error.0.message = format!(
+            "{}, the server was not able to generate a unique name for the object",
+            error.0.message
+        );
+        error.0.retry_after_secs = 1;
+        error
+    }
+
+    pub fn conflict(resource: &ResourceDef, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {} {name:?}: {why}", resource.qualified());
+        Self::new(409, "Conflict", message).about(&resource.group, &resource.plural, name)
+    }
+
+    /// The object is not the one the client has seen.
+    pub fn modified(at: &ObjectRef) -> Self {
+        let why = "the object has been modified; please apply your changes to the latest version and try again";
+        Self::conflict(at.resource(), &at.name, why)
+    }
+
+    pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
+        let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+        let mut told: Vec<String> = Vec::with_capacity(errors.len());
+        for error in errors {
+            let text = error.to_string();
+            if !told.contains(&text) {
+                told.push(text);
+            }
+        }
+        let told = if let [one] = &*told { one.clone() } else { format!("[{}]", told.join(", ")) };
+        let message = format!("{qualified} {name:?} is invalid: {told}");
+        let error = Self::new(422, "Invalid", message).about(group, kind, name);
+        errors.iter().fold(error, |told, error| told.because(error.wrong.reason(), error.body(), &error.field))
+    }
+
+    /// A patch that does not fit the object.
+    pub fn unprocessable(resource: &ResourceDef, name: &str, why: &str) -> Self {
+        let message = format!("the server rejected our request due to an error in our request: {why}");
+        Self::new(422, "Invalid", message).about(&resource.group, &resource.plural, name)
+    }
+
+    /// Options of a request that do not go together.
+    pub fn invalid_options(kind: &str, errors: &[FieldError]) -> Self {
+        Self::invalid("meta.k8s.io", kind, "", errors)
+    }
+
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    pub fn unauthorized() -> Self {
+        Self::new(401, "Unauthorized", "Unauthorized")
+    }
+
+    pub fn forbidden(resource: &ResourceDef, name: &str, why: &str) -> Self {
+        let qualified = resource.qualified();
+        let message = if name.is_empty() {
+            format!("{qualified} is forbidden: {why}")
+        } else {
+            format!("{qualified} {name:?} is forbidden: {why}")
+        };
+        Self::new(403, "Forbidden", message).about(&resource.group, &resource.plural, name)
+    }
+
+    pub fn forbidden_path(path: &str, why: &str) -> Self {
+        Self::new(403, "Forbidden", format!("forbidden: {why} path {path:?}"))
+    }
+
+    pub fn namespace_terminating(resource: &ResourceDef, name: &str, namespace: &str) -> Self {
+        let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+        Self::forbidden(resource, name, &why).because(
+            "NamespaceTerminating",
+            format!("namespace {namespace} is being terminated"),
+            "metadata.namespace",
+        )
+    }
+
+    pub fn method_not_supported(resource: &ResourceDef, verb: &str) -> Self {
+        let message = format!("{verb} is not supported on resources of kind {:?}", resource.qualified());
+        Self::new(405, "MethodNotAllowed", message).about(&resource.group, &resource.plural, "")
+    }
+
+    pub fn method_not_allowed() -> Self {
+        Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    }
+
+    pub fn not_acceptable(accepted: &[&str]) -> Self {
+        let message = format!("only the following media types are accepted: {}", accepted.join(", "));
+        Self::new(406, "NotAcceptable", message)
+    }
+
+    pub fn unsupported_media_type(accepted: &[&str]) -> Self {
+        let accepted = accepted.join(", ");
+        let message =
+            format!("the body of the request was in an unknown format - accepted media types include: {accepted}");
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    pub fn too_large(message: impl Into<String>) -> Self {
+        Self::new(413, "RequestEntityTooLarge", message)
+    }
+
+    pub fn too_many_requests() -> Self {
+        let message = "too many requests, please try again later";
+        let mut error = Self::new(429, "TooManyRequests", message);
+        error.0.retry_after_secs = 1;
+        error
+    }
+
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::new(410, "Expired", message)
+    }
+
+    /// A list whose pages can no longer be of one revision; `resume` goes on at the newest.
+    pub fn continue_expired(resume: String) -> Self {
+        let message = "The provided continue parameter is too old to display a consistent list result. You can start \
+                       a new list without the continue parameter, or use the continue token in this response to \
+                       retrieve the remainder of the results. Continuing with the provided token results in an \
+                       inconsistent list - objects that were created, modified, or deleted between the time the first \
+                       chunk was returned and now may show up in the list.";
+        let mut error = Self::expired(message);
+        error.0.resume = Some(resume);
+        error
+    }
+
+    /// The client has seen more than this server, or made the number up.
+    pub fn revision_too_large(asked: Revision, newest: Revision) -> Self {
+        let told = "Too large resource version";
+        let message = format!("Timeout: {told}: {asked}, current: {newest}");
+        let mut error = Self::new(504, "Timeout", message).because("ResourceVersionTooLarge", told, "");
+        error.0.retry_after_secs = 1;
+        error
+    }
+
+    pub fn timeout(message: impl Into<String>) -> Self {
+        Self::new(504, "Timeout", format!("Timeout: {}", message.into()))
+    }
+
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(503, "ServiceUnavailable", message)
+    }
+
+    pub fn internal(message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self::new(500, "InternalError", format!("Internal error occurred: {message}")).because("", message, "")
+    }
+
+    /// Kubernetes refuses this without a reason.
+    pub fn revision_on_create() -> Self {
+        Self::new(500, "", "resourceVersion should not be set on objects to be created")
+    }
+
+    pub fn code(&self) -> u16 {
+        self.0.code
+    }
+
+    pub fn reason(&self) -> &'static str {
+        self.0.reason
+    }
+
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    pub fn retry_after_secs(&self) -> Option<u32> {
+        Some(self.0.retry_after_secs).filter(|secs| *secs > 0)
+    }
+
+    /// The `Status` object that tells it.
+    pub fn status(&self) -> Value {
+        let refusal = &*self.0;
+        let mut metadata = Map::new();
+        if let Some(resume) = &refusal.resume {
+            metadata.insert("continue".to_owned(), json!(resume));
+        }
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure",
+            "message": refusal.message, "code": refusal.code,
+        });
+        if !refusal.reason.is_empty() {
+            status["reason"] = json!(refusal.reason);
+        }
+        if let Some(details) = refusal.details() {
+            status["details"] = Value::Object(details);
+        }
+        status
+    }
+}
+
+impl Refusal {
+    fn details(&self) -> Option<Map<String, Value>> {
+        let mut details = Map::new();
+        let words = [("name", &self.name), ("group", &self.group), ("kind", &self.kind), ("uid", &self.uid)];
+        for (key, word) in words.into_iter().filter(|(_, word)| !word.is_empty()) {
+            details.insert(key.to_owned(), json!(word));
+        }
+        if !self.causes.is_empty() {
+            details.insert("causes".to_owned(), self.causes.iter().map(Cause::told).collect());
+        }
+        if self.retry_after_secs > 0 {
+            details.insert("retryAfterSeconds".to_owned(), json!(self.retry_after_secs));
+        }
+        (!details.is_empty()).then_some(details)
+    }
+}
+
+impl Cause {
+    fn told(&self) -> Value {
+        let mut cause = json!({ "message": self.message });
+        for (key, word) in [("reason", self.reason), ("field", &self.field)] {
+            if !word.is_empty() {
+                cause[key] = json!(word);
+            }
+        }
+        cause
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+impl From<ReadError> for ApiError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Compacted { .. } => Self::expired("The resourceVersion for the provided list is too old."),
+            ReadError::Future { asked, newest } => Self::revision_too_large(asked, newest),
+            ReadError::Closed => Self::unavailable("the server is shutting down"),
+            ReadError::Unavailable(why) => Self::unavailable(why),
+        }
+    }
+}
+
+impl From<CommitError> for ApiError {
+    /// What is left after the caller has dealt with conflicts.
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Conflict { .. } => Self::internal("a concurrent change was not resolved"),
+            CommitError::Invalid(storage::Invalid::ValueTooLarge { max, .. }) => {
+                Self::too_large(format!("Request entity too large: limit is {max}"))
+            }
+            CommitError::Invalid(invalid) => Self::bad_request(invalid.to_string()),
+            CommitError::Unavailable(why) => {
+                tracing::warn!(error = &*why as &dyn std::error::Error, "a write was refused");
+                Self::unavailable("the store cannot write at the moment")
+            }
+            CommitError::Uncertain(why) => {
+                tracing::error!(error = &*why as &dyn std::error::Error, "a write has an unknown outcome");
+                Self::timeout("the write may or may not have happened; read before trying again")
+            }
+            CommitError::Closed => Self::unavailable("the server is shutting down"),
+        }
+    }
+}
+
+impl From<Unnameable> for ApiError {
+    fn from(error: Unnameable) -> Self {
+        Self::bad_request(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    #[test]
+    fn a_refusal_is_told_as_kubernetes_tells_it() {
+        let catalog = Catalog::builtin();
+        let deployments = catalog.find("apps", "v1", "deployments").unwrap();
+        assert_eq!(
+            ApiError::not_found(deployments, "web").status(),
+            json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "NotFound",
+                "message": "deployments.apps \"web\" not found", "code": 404,
+                "details": { "name": "web", "group": "apps", "kind": "deployments" },
+            })
+        );
+    }
+
+    #[test]
+    fn invalid_objects_have_one_cause_for_each_field() {
+        let errors = [FieldError::required("metadata.name", "say it"), FieldError::forbidden("spec", "no")];
+        let status = ApiError::invalid("apps", "Deployment", "", &errors).status();
+        assert_eq!(
+            status["message"],
+            "Deployment.apps \"\" is invalid: [metadata.name: Required value: say it, spec: Forbidden: no]"
+        );
+        assert_eq!(
+            status["details"]["causes"][1],
+            json!({ "reason": "FieldValueForbidden", "message": "Forbidden: no", "field": "spec" })
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! From references to keys and back: the only place that knows what a key looks like, and so the one file on which
+//! the separation of workspaces rests.
+//!
+//! `<group>/<resource>/<identity>/<workspace>/<namespace>/<name>`, with `core` for the group without a name and nothing
+//! between the slashes where there is no namespace. Slashes cannot be part of any of them. Objects of a workspace are
+//! one range, those of a resource in all workspaces another, and within a list the order is Kubernetes' own.
+
+use crate::catalog::ResourceDef;
+use crate::place::{Collection, ObjectRef, Workspace};
+use storage::{Key, KeyRange};
+
+/// Stands where a resource of unknown origin has the hash that tells it from others of its name.
+const BUILT_IN: &str = "-";
+
+/// What a key says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts<'a> {
+    pub group: &'a str,
+    pub resource: &'a str,
+    pub workspace: &'a str,
+    pub namespace: Option<&'a str>,
+    pub name: &'a str,
+}
+
+/// A part of a reference that cannot be part of a key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} cannot be part of a name")]
+pub struct Unnameable(pub String);
+
+/// The key of one object.
+pub fn key(at: &ObjectRef) -> Result<Key, Unnameable> {
+    let mut text = prefix(&at.within.resource);
+    push(&mut text, at.workspace().as_str())?;
+    push(&mut text, at.namespace().unwrap_or_default())?;
+    text.push_str(checked(&at.name)?);
+    if at.name.is_empty() {
+        return Err(Unnameable(String::new()));
+    }
+    Ok(Key::new(text))
+}
+
+/// The keys of a collection.
+pub fn range(at: &Collection) -> Result<KeyRange, Unnameable> {
+    let mut text = prefix(&at.resource);
+    push(&mut text, at.workspace.as_str())?;
+    if let Some(namespace) = &at.namespace {
+        push(&mut text, namespace)?;
+    }
+    Ok(KeyRange::prefix(text))
+}
+
+/// The keys of a resource in all workspaces.
+pub fn everywhere(resource: &ResourceDef) -> KeyRange {
+    KeyRange::prefix(prefix(resource))
+}
+
+/// Reads a key. `None`: it is not one of ours.
+pub fn parse(key: &Key) -> Option<Parts<'_>> {
+    let text = str::from_utf8(key.as_bytes()).ok()?;
+    let mut parts = text.split('/');
+    let (group, resource, _identity) = (parts.next()?, parts.next()?, parts.next()?);
+    let (workspace, namespace, name) = (parts.next()?, parts.next()?, parts.next()?);
+    let group = if group == "core" { "" } else { group };
+    let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+    parts.next().is_none().then_some(Parts { group, resource, workspace, namespace, name })
+}
+
+/// The workspace that a key belongs to.
+pub fn workspace(key: &Key) -> Option<Workspace> {
+    parse(key).map(|parts| Workspace::new(parts.workspace))
+}
+
+fn prefix(resource: &ResourceDef) -> String {
+    let group = if resource.stored.group.is_empty() { "core" } else { &resource.stored.group };
+    format!("{group}/{}/{BUILT_IN}/", resource.stored.plural)
+}
+
+fn push(text: &mut String, part: &str) -> Result<(), Unnameable> {
+    text.push_str(checked(part)?);
+    text.push('/');
+    Ok(())
+}
+
+fn checked(part: &str) -> Result<&str, Unnameable> {
+    if part.contains('/') { Err(Unnameable(part.to_owned())) } else { Ok(part) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+    use proptest::prelude::*;
+
+    fn at(workspace: &str, namespace: Option<&str>, name: &str) -> ObjectRef {
+        let catalog = Catalog::builtin();
+        let plural = if namespace.is_some() { "configmaps" } else { "namespaces" };
+        let resource = catalog.find("", "v1", plural).unwrap().clone();
+        let namespace = namespace.map(str::to_owned);
+        Collection { resource, workspace: Workspace::new(workspace), namespace }.object(name)
+    }
+
+    #[test]
+    fn keys_are_readable_and_read_back() {
+        let object = key(&at("w", Some("n"), "o")).unwrap();
+        assert_eq!(object.to_string(), "core/configmaps/-/w/n/o");
+        let parts = parse(&object).unwrap();
+        assert_eq!((parts.workspace, parts.namespace, parts.name), ("w", Some("n"), "o"));
+        assert_eq!(key(&at("w", None, "o")).unwrap().to_string(), "core/namespaces/-/w//o");
+    }
+
+    proptest! {
+        #[test]
+        fn no_reference_into_one_workspace_gives_a_key_of_another(
+            workspace in "[a-z/:.-]{0,6}", namespace in proptest::option::of("[a-z/.-]{0,4}"), name in "[a-z/.-]{0,6}",
+            other in "[a-z:.-]{1,6}"
+        ) {
+            let object = at(&workspace, namespace.as_deref(), &name);
+            let theirs = range(&at(&other, namespace.as_deref(), "x").within.in_all_namespaces()).unwrap();
+            if let Ok(key) = key(&object) {
+                prop_assert_eq!(theirs.contains(key.as_bytes()), workspace == other);
+                let parts = parse(&key).unwrap();
+                prop_assert_eq!((parts.workspace, parts.name), (&*workspace, &*name));
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What Prometheus is told. The number of series depends on what is served, never on who uses it.
+
+use crate::target::{Target, Verb};
+use axum::response::Response;
+use http::StatusCode;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use std::time::Duration;
+
+/// Kubernetes' own buckets, thinned out: what the service level objectives ask about is among them.
+const BUCKETS: [f64; 12] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 2.0, 5.0, 30.0, 60.0];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Request {
+    verb: &'static str,
+    group: String,
+    version: String,
+    resource: String,
+    subresource: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answered {
+    verb: &'static str,
+    group: String,
+    version: String,
+    resource: String,
+    subresource: String,
+    code: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct InFlight {
+    request_kind: &'static str,
+}
+
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<Answered, Counter>,
+    durations: Family<Request, Histogram>,
+    in_flight: Family<InFlight, Gauge>,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::default();
+        let requests = Family::<Answered, Counter>::default();
+        let durations = Family::<Request, Histogram>::new_with_constructor(|| Histogram::new(BUCKETS));
+        let in_flight = Family::<InFlight, Gauge>::default();
+        registry.register("apiserver_request", "Requests answered", requests.clone());
+        let help = "Seconds from a request to its answer";
+        registry.register("apiserver_request_duration_seconds", help, durations.clone());
+        registry.register("apiserver_current_inflight_requests", "Requests being answered", in_flight.clone());
+        Self { registry, requests, durations, in_flight }
+    }
+
+    pub(crate) fn answered(&self, request: Request, code: StatusCode, took: Duration) {
+        let Request { verb, group, version, resource, subresource } = request.clone();
+        let labels = Answered { verb, group, version, resource, subresource, code: code.as_u16() };
+        self.requests.get_or_create(&labels).inc();
+        self.durations.get_or_create(&request).observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn in_flight(&self, mutating: bool, change: i64) {
+        let request_kind = if mutating { "mutating" } else { "readOnly" };
+        self.in_flight.get_or_create(&InFlight { request_kind }).inc_by(change);
+    }
+
+    pub(crate) fn answer(&self) -> Response {
+        let mut text = String::new();
+        match encode(&mut text, &self.registry) {
+            Ok(()) => crate::verbs::plain(StatusCode::OK, text),
+            Err(_) => crate::verbs::plain(StatusCode::INTERNAL_SERVER_ERROR, String::new()),
+        }
+    }
+}
+
+impl Request {
+    pub(crate) fn about(target: &Target) -> Self {
+        let (verb, resource, subresource) = match target {
+            Target::Objects { verb, at } => (*verb, Some(&at.resource), String::new()),
+            Target::Object { verb, at, subresource } => {
+                (*verb, Some(&at.within.resource), subresource.clone().unwrap_or_default())
+            }
+            _ => (Verb::Get, None, String::new()),
+        };
+        let word = |pick: fn(&crate::catalog::ResourceDef) -> &str| {
+            resource.map(|resource| pick(resource).to_owned()).unwrap_or_default()
+        };
+        Self {
+            verb: upper(verb),
+            group: word(|resource| &resource.group),
+            version: word(|resource| &resource.version),
+            resource: word(|resource| &resource.plural),
+            subresource,
+        }
+    }
+}
+
+/// As the queries that people have already expect it.
+fn upper(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Get => "GET",
+        Verb::List => "LIST",
+        Verb::Watch => "WATCH",
+        Verb::Create => "POST",
+        Verb::Update => "PUT",
+        Verb::Patch => "PATCH",
+        Verb::Delete => "DELETE",
+        Verb::DeleteCollection => "DELETECOLLECTION",
+    }
+}

@@ -1,0 +1,97 @@
+//! Objects as bytes: how they are stored, and what can be seen of them without reading them whole.
+
+use super::Object;
+use super::scan::find;
+use bytes::{BufMut, Bytes, BytesMut};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use storage::{Draft, Revision, Version};
+
+const RESOURCE_VERSION: [&str; 2] = ["metadata", "resourceVersion"];
+
+/// An object on its way into the store. Its revision is filled in when it is known.
+pub fn draft(mut object: Object) -> Draft {
+    object.set_metadata("resourceVersion", "");
+    let bytes = Value::from(object).to_string().into_bytes();
+    match find(&bytes, &RESOURCE_VERSION) {
+        // Between the two quotes.
+        Some((start, _)) => Draft::with_gap(bytes, start + 1),
+        None => Draft::plain(bytes),
+    }
+}
+
+/// The same object as of another revision: a deleted object carries the revision of its deletion.
+pub fn with_revision(bytes: &Bytes, revision: Revision) -> Bytes {
+    let Some((start, value)) = find(bytes, &RESOURCE_VERSION) else { return bytes.clone() };
+    let mut changed = BytesMut::with_capacity(bytes.len() + 20);
+    changed.put_slice(&bytes[..=start]);
+    changed.put_slice(revision.to_string().as_bytes());
+    changed.put_slice(&bytes[start + value.len() - 1..]);
+    changed.freeze()
+}
+
+/// A stored object, of which only what is asked for is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Peek<'a>(&'a [u8]);
+
+impl<'a> Peek<'a> {
+    pub fn new(version: &'a Version) -> Self {
+        Self(&version.value)
+    }
+
+    pub fn of(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub fn labels(self) -> Option<Map<String, Value>> {
+        self.value(&["metadata", "labels"])
+    }
+
+    pub fn metadata(self) -> Option<Map<String, Value>> {
+        self.value(&["metadata"])
+    }
+
+    /// The text of a string, or of any other scalar.
+    pub fn text(self, path: &[&str]) -> Option<Cow<'a, str>> {
+        let (_, value) = find(self.0, path)?;
+        match value {
+            b"null" => None,
+            [b'"', inner @ .., b'"'] if !inner.contains(&b'\\') => str::from_utf8(inner).ok().map(Cow::Borrowed),
+            [b'"', ..] => serde_json::from_slice::<String>(value).ok().map(Cow::Owned),
+            _ => str::from_utf8(value).ok().map(Cow::Borrowed),
+        }
+    }
+
+    /// Reads one part of the object.
+    pub fn value<T: serde::de::DeserializeOwned>(self, path: &[&str]) -> Option<T> {
+        serde_json::from_slice(find(self.0, path)?.1).ok()
+    }
+
+    /// The bytes of one part of the object.
+    pub fn raw(self, path: &[&str]) -> Option<&'a [u8]> {
+        find(self.0, path).map(|(_, value)| value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(tree: Value) -> Object {
+        tree.try_into().unwrap()
+    }
+
+    #[test]
+    fn an_object_is_stored_with_the_revision_of_its_commit() {
+        let draft = draft(object(json!({"involved": {"resourceVersion": "7"}, "metadata": {"name": "a\"b"}})));
+        let stored = draft.stamped(Revision(42));
+        assert_eq!(
+            stored,
+            r#"{"involved":{"resourceVersion":"7"},"metadata":{"name":"a\"b","resourceVersion":"42"}}"#
+        );
+        let deleted = with_revision(&stored, Revision(1234));
+        assert_eq!(Object::parse(&deleted).unwrap().resource_version(), "1234");
+        assert_eq!(Peek::of(&deleted).text(&["metadata", "name"]).unwrap(), "a\"b");
+    }
+}

@@ -1,0 +1,32 @@
+//! What the request is about.
+
+use super::refused;
+use super::trace::Noted;
+use crate::api::Api;
+use crate::metrics;
+use crate::options::Query;
+use crate::place::Workspace;
+use crate::target::Target;
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+
+pub(super) async fn target(
+    State(api): State<Api>,
+    Extension(workspace): Extension<Workspace>,
+    Extension(noted): Extension<Noted>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let watching = Query::parse(request.uri().query().unwrap_or_default()).flag("watch").unwrap_or(false);
+    let catalog = api.resources.catalog();
+    match Target::parse(request.method(), request.uri().path(), watching, &workspace, catalog) {
+        Ok(target) => {
+            noted.note(metrics::Request::about(&target));
+            request.extensions_mut().insert(target);
+            next.run(request).await
+        }
+        Err(error) => refused(&request, &error),
+    }
+}

@@ -1,0 +1,52 @@
+//! Objects as rows, for people.
+
+use super::{IncludeObject, metadata};
+use crate::catalog::ResourceDef;
+use crate::print;
+use openapi::scalar::time::Instant;
+use serde_json::{Map, Value, json};
+
+/// A table around rows.
+pub(super) fn around(list_metadata: Value, columns: &[Value], rows: Vec<Value>) -> Value {
+    json!({
+        "kind": "Table", "apiVersion": metadata::API_VERSION, "metadata": list_metadata,
+        "columnDefinitions": columns, "rows": rows,
+    })
+}
+
+pub(super) fn columns(resource: &ResourceDef) -> Vec<Value> {
+    let told = |column: &print::Column| {
+        json!({
+            "name": column.name, "type": column.kind, "format": column.format, "description": column.description,
+            "priority": column.priority,
+        })
+    };
+    print::columns(&resource.group, &resource.kind).iter().map(told).collect()
+}
+
+pub(super) fn row(resource: &ResourceDef, object: &Value, include: IncludeObject, now: Instant) -> Value {
+    let (group, version, kind) = (&*resource.group, &*resource.version, &*resource.kind);
+    let mut row = json!({ "cells": print::cells(group, version, kind, object, now) });
+    if let Some(conditions) = print::conditions(group, kind, object) {
+        row["conditions"] = conditions;
+    }
+    row["object"] = match include {
+        IncludeObject::None => Value::Null,
+        IncludeObject::Metadata => metadata::of_object(object),
+        IncludeObject::Object => object.clone(),
+    };
+    row
+}
+
+/// A table of one row, with the metadata that a list of one would have.
+pub(super) fn of_object(resource: &ResourceDef, object: &Value, include: IncludeObject, now: Instant) -> Value {
+    around(list_metadata(object), &columns(resource), vec![row(resource, object, include, now)])
+}
+
+pub(super) fn list_metadata(object: &Value) -> Value {
+    let mut told = Map::new();
+    if let Some(revision) = object.pointer("/metadata/resourceVersion") {
+        told.insert("resourceVersion".to_owned(), revision.clone());
+    }
+    Value::Object(told)
+}

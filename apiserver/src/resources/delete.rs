@@ -1,0 +1,160 @@
+//! Letting objects go: at once, when whatever holds them is done, or all that match.
+
+use super::mutate::{Next, Outcome};
+use super::update::check_uid;
+use super::{Filter, Resources};
+use crate::auth::Authorized;
+use crate::catalog::{Collecting, ResourceDef};
+use crate::error::ApiError;
+use crate::keyspace;
+use crate::object::{Object, timestamp};
+use crate::options::{DeleteOptions, ListOptions, Propagation};
+use crate::place::{Collection, ObjectRef};
+use crate::strategy;
+use bytes::Bytes;
+use openapi::FieldError;
+use openapi::scalar::time::Instant;
+use storage::Revision;
+
+/// What a delete leaves.
+#[derive(Clone, Debug)]
+pub enum Deleted {
+    /// It is gone.
+    Gone { last: Bytes, uid: String },
+    /// It goes when its finalizers are done, or its grace is over.
+    Going { now: Bytes },
+}
+
+/// What the deletion of a collection leaves.
+#[derive(Clone, Debug)]
+pub struct DeletedMany {
+    pub revision: Revision,
+    pub items: Vec<Bytes>,
+}
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+impl Resources {
+    pub async fn delete(&self, at: &Authorized<ObjectRef>, options: &DeleteOptions) -> Result<Deleted, ApiError> {
+        let target = at.get();
+        let resource = target.resource();
+        strategy::may_delete(resource, &target.name)?;
+        check_propagation(resource, options)?;
+        let now = self.inner.ambient.now();
+        let change = |old: &Object| {
+            check_preconditions(target, old, options)?;
+            Ok(going(resource, old, options, now))
+        };
+        Ok(match self.mutate(target, options.dry_run, change).await? {
+            Outcome::Removed(last) => {
+                let uid = crate::object::Peek::of(&last).text(&["metadata", "uid"]).unwrap_or_default().into_owned();
+                Deleted::Gone { last: Self::shown(resource, last)?, uid }
+            }
+            Outcome::Same(now) | Outcome::Written(now) => Deleted::Going { now: Self::shown(resource, now)? },
+        })
+    }
+
+    pub async fn delete_collection(
+        &self,
+        at: &Authorized<Collection>,
+        list: ListOptions,
+        options: &DeleteOptions,
+    ) -> Result<DeletedMany, ApiError> {
+        let (range, filter) = Filter::plan(at.get(), None, list.selection)?;
+        let snapshot = self.inner.store.snapshot().await?;
+        let mut items = Vec::new();
+        for entry in snapshot.scan(range) {
+            let entry = entry?;
+            if list.limit > 0 && items.len() == list.limit {
+                break;
+            }
+            if !filter.matches(&entry.version.value) {
+                continue;
+            }
+            let Some(parts) = keyspace::parse(&entry.key) else { continue };
+            let (namespace, name) = (parts.namespace.map(str::to_owned), parts.name.to_owned());
+            let one = at.clone().narrow(|place| Collection { namespace, ..place }.object(&name));
+            match self.delete(&one, options).await {
+                // Whoever was faster did what was asked.
+                Err(error) if error.code() == 404 => {}
+                Err(error) => return Err(error),
+                Ok(Deleted::Gone { last, .. }) => items.push(last),
+                Ok(Deleted::Going { now }) => items.push(now),
+            }
+        }
+        Ok(DeletedMany { revision: snapshot.revision(), items })
+    }
+}
+
+fn check_propagation(resource: &ResourceDef, options: &DeleteOptions) -> Result<(), ApiError> {
+    let unsupported = resource.traits.collecting == Collecting::Unsupported;
+    if unsupported && matches!(options.propagation, Some(Propagation::Orphan | Propagation::Foreground)) {
+        let error = FieldError::invalid("propagationPolicy", "", "nothing depends on objects of this kind");
+        return Err(ApiError::invalid_options("DeleteOptions", &[error]));
+    }
+    Ok(())
+}
+
+fn check_preconditions(at: &ObjectRef, old: &Object, options: &DeleteOptions) -> Result<(), ApiError> {
+    if let Some(uid) = &options.uid {
+        check_uid(at, old, uid)?;
+    }
+    match &options.resource_version {
+        Some(wanted) if wanted != old.resource_version() => {
+            let found = old.resource_version();
+            let why = format!(
+                "Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in object meta: {found}"
+            );
+            Err(ApiError::conflict(at.resource(), &at.name, &why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What becomes of an object that is to go.
+fn going(resource: &ResourceDef, old: &Object, options: &DeleteOptions, now: Instant) -> Next {
+    let mut new = old.clone();
+    new.set_finalizers(finalizers(old, options));
+    let grace_secs = if resource.traits.graceful { strategy::pods::grace_secs(old, options.grace_secs) } else { 0 };
+    mark(resource, &mut new, old, grace_secs, now);
+    if strategy::is_let_go(&new) {
+        return Next::Remove(new);
+    }
+    if new == *old { Next::Same } else { Next::Write(new) }
+}
+
+/// Marks an object as going. A grace that is running may be made shorter, never longer.
+fn mark(resource: &ResourceDef, new: &mut Object, old: &Object, grace_secs: i64, now: Instant) {
+    let running = old.pointer(&["metadata", "deletionGracePeriodSeconds"]).and_then(serde_json::Value::as_i64);
+    if old.is_deleting() && running.is_some_and(|running| running <= grace_secs) {
+        return;
+    }
+    let ends = Instant { seconds: now.seconds.saturating_add(grace_secs), ..now };
+    new.set_metadata("deletionTimestamp", timestamp(ends));
+    new.set_metadata("deletionGracePeriodSeconds", grace_secs);
+    if !old.is_deleting() && old.generation() > 0 {
+        new.set_metadata("generation", old.generation() + 1);
+    }
+    strategy::mark_deleted(resource, new);
+}
+
+/// The finalizers that keep the object until its dependents are dealt with as asked.
+fn finalizers(old: &Object, options: &DeleteOptions) -> Vec<String> {
+    let has = |name: &str| old.finalizers().any(|finalizer| finalizer == name);
+    let (orphan, foreground) = match (options.propagation, options.orphan_dependents) {
+        (Some(Propagation::Orphan), _) | (None, Some(true)) => (true, false),
+        (Some(Propagation::Foreground), _) => (false, true),
+        (Some(Propagation::Background), _) | (None, Some(false)) => (false, false),
+        (None, None) => (has(ORPHAN), has(FOREGROUND)),
+    };
+    let others = old.finalizers().filter(|name| *name != ORPHAN && *name != FOREGROUND).map(str::to_owned);
+    let mut kept: Vec<String> = others.collect();
+    if orphan {
+        kept.push(ORPHAN.to_owned());
+    }
+    if foreground {
+        kept.push(FOREGROUND.to_owned());
+    }
+    kept
+}

@@ -1,0 +1,115 @@
+//! The verbs, without HTTP: what is read, and what happens to an object between its author and the store.
+//!
+//! Every door asks for an [`Authorized`] place. A write goes: decode → default → prepare → validate → commit; what is
+//! read are the stored bytes. Start with [`Resources`].
+
+mod create;
+mod delete;
+mod fields;
+mod list;
+mod mutate;
+mod patch;
+mod read;
+mod scale;
+mod select;
+mod token;
+mod update;
+mod watch;
+
+pub use create::Create;
+pub use delete::{Deleted, DeletedMany};
+pub use list::Page;
+pub use patch::{PatchBody, PatchKind};
+pub use select::Filter;
+pub use watch::{Event, EventKind, Watch};
+
+use crate::ambient::Ambient;
+use crate::auth::Authorizer;
+use crate::catalog::{Catalog, ResourceDef};
+use crate::error::ApiError;
+use crate::object::Object;
+use crate::place::ObjectRef;
+use crate::strategy::Surroundings;
+use bytes::Bytes;
+use std::sync::Arc;
+use storage::{Store, Version};
+
+/// Objects, behind permission. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Resources {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    store: Store,
+    catalog: Arc<Catalog>,
+    ambient: Ambient,
+    authorizer: Authorizer,
+}
+
+/// What a write leaves behind, and what its author should be told.
+#[derive(Clone, Debug)]
+pub struct Written {
+    pub bytes: Bytes,
+    pub created: bool,
+    pub warnings: Vec<String>,
+}
+
+/// An object and the stored version that it was read from.
+#[derive(Clone, Debug)]
+struct Found {
+    object: Object,
+    version: Version,
+}
+
+impl Resources {
+    pub fn new(store: Store, catalog: Arc<Catalog>, ambient: Ambient) -> Self {
+        Self { inner: Arc::new(Inner { store, catalog, ambient, authorizer: Authorizer }) }
+    }
+
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.inner.catalog
+    }
+
+    pub fn ambient(&self) -> &Ambient {
+        &self.inner.ambient
+    }
+
+    pub fn authorizer(&self) -> Authorizer {
+        self.inner.authorizer
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    fn surroundings(&self) -> Surroundings<'_> {
+        Surroundings { ambient: &self.inner.ambient }
+    }
+
+    /// The object as it is now.
+    fn find(&self, at: &ObjectRef) -> Result<Option<Found>, ApiError> {
+        let Some(version) = self.inner.store.recent().get(crate::keyspace::key(at)?.as_bytes())? else {
+            return Ok(None);
+        };
+        Ok(Some(Found { object: parse(&version.value)?, version }))
+    }
+
+    /// An object as a version of its resource shows it.
+    fn shown(resource: &ResourceDef, bytes: Bytes) -> Result<Bytes, ApiError> {
+        if resource.is_storage_version() {
+            return Ok(bytes);
+        }
+        let object = crate::convert::convert(parse(&bytes)?, &resource.api_version());
+        Ok(serde_json::Value::from(object).to_string().into())
+    }
+}
+
+/// Stored bytes are our own. Others mean that somebody else wrote to the store.
+fn parse(bytes: &[u8]) -> Result<Object, ApiError> {
+    Object::parse(bytes).map_err(|error| {
+        tracing::error!(%error, "a stored object cannot be read");
+        ApiError::internal("a stored object cannot be read")
+    })
+}

@@ -1,0 +1,168 @@
+//! The one loop that reads an object, decides what it should become, and commits that if nobody was faster.
+
+use super::{Found, Resources, parse};
+use crate::error::ApiError;
+use crate::keyspace;
+use crate::object::{draft, with_revision};
+use crate::object::Object;
+use crate::place::ObjectRef;
+use bytes::Bytes;
+use storage::{CommitError, Revision, Txn};
+
+/// Tries before a writer is told that others are faster: far more than honest contention needs.
+const ATTEMPTS: usize = 64;
+
+/// What should become of an object.
+#[derive(Debug)]
+pub(super) enum Next {
+    Same,
+    Write(Object),
+    /// It goes, and this is the last anybody sees of it.
+    Remove(Object),
+}
+
+/// What became of an object.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Same(Bytes),
+    Written(Bytes),
+    Removed(Bytes),
+}
+
+impl Outcome {
+    pub(super) fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Same(bytes) | Self::Written(bytes) | Self::Removed(bytes) => bytes,
+        }
+    }
+}
+
+impl Resources {
+    /// Applies `change` to the stored object until it commits or `change` refuses. `change` may run several times, and
+    /// must depend on nothing but its argument.
+    pub(super) async fn mutate(
+        &self,
+        at: &ObjectRef,
+        dry_run: bool,
+        change: impl Fn(&Object) -> Result<Next, ApiError>,
+    ) -> Result<Outcome, ApiError> {
+        for _ in 0..ATTEMPTS {
+            let found = self.find(at)?.ok_or_else(|| ApiError::not_found(at.resource(), &at.name))?;
+            let next = change(&found.object)?;
+            match self.settle(at, &found, next, dry_run).await {
+                Err(Unsettled::Overtaken) => {}
+                Err(Unsettled::Refused(error)) => return Err(error),
+                Ok(outcome) => return Ok(outcome),
+            }
+        }
+        Err(ApiError::modified(at))
+    }
+
+    async fn settle(&self, at: &ObjectRef, found: &Found, next: Next, dry_run: bool) -> Result<Outcome, Unsettled> {
+        let key = keyspace::key(at)?;
+        let expected = found.version.modified;
+        match next {
+            Next::Same => Ok(Outcome::Same(found.version.value.clone())),
+            Next::Write(object) => {
+                let draft = draft(object);
+                if dry_run {
+                    return Ok(Outcome::Written(draft.stamped(expected)));
+                }
+                let committed = self.inner.store.commit(Txn::replace(key, expected, draft.clone())).await?;
+                Ok(Outcome::Written(draft.stamped(committed.revision)))
+            }
+            Next::Remove(object) => {
+                let last = draft(object).stamped(expected);
+                if dry_run {
+                    return Ok(Outcome::Removed(last));
+                }
+                let committed = self.inner.store.commit(Txn::remove(key, expected)).await?;
+                Ok(Outcome::Removed(with_revision(&last, committed.revision)))
+            }
+        }
+    }
+
+    /// Makes an object that does not exist yet, in a namespace that exists and stays.
+    pub(super) async fn insert(&self, at: &ObjectRef, object: Object, dry_run: bool) -> Result<Bytes, ApiError> {
+        for _ in 0..ATTEMPTS {
+            match self.try_insert(at, &object, dry_run).await {
+                Err(Unsettled::Overtaken) => {}
+                Err(Unsettled::Refused(error)) => return Err(error),
+                Ok(bytes) => return Ok(bytes),
+            }
+        }
+        Err(ApiError::modified(at))
+    }
+
+    async fn try_insert(&self, at: &ObjectRef, object: &Object, dry_run: bool) -> Result<Bytes, Unsettled> {
+        let key = keyspace::key(at)?;
+        if self.inner.store.recent().get(key.as_bytes()).map_err(ApiError::from)?.is_some() {
+            return Err(ApiError::already_exists(at.resource(), &at.name).into());
+        }
+        let draft = draft(object.clone());
+        let mut txn = Txn::create(key, draft.clone());
+        if let Some((namespace, revision)) = self.namespace_of(at)? {
+            // The namespace is part of the condition: nothing can be made in one that is being emptied.
+            txn = txn.expect(namespace, storage::Expect::At(revision));
+        }
+        if dry_run {
+            return Ok(without_revision(draft.stamped(Revision::ZERO))?);
+        }
+        let committed = self.inner.store.commit(txn).await?;
+        Ok(draft.stamped(committed.revision))
+    }
+
+    /// The key and revision of the namespace that an object is made in.
+    fn namespace_of(&self, at: &ObjectRef) -> Result<Option<(storage::Key, Revision)>, ApiError> {
+        let Some(namespace) = at.namespace() else { return Ok(None) };
+        let namespaces = self.inner.catalog.find("", "v1", "namespaces");
+        let Some(resource) = namespaces else { return Ok(None) };
+        let place = crate::place::Collection {
+            resource: resource.clone(),
+            workspace: at.workspace().clone(),
+            namespace: None,
+        };
+        let key = keyspace::key(&place.object(namespace))?;
+        let found = self.inner.store.recent().get(key.as_bytes())?;
+        let version = found.ok_or_else(|| ApiError::not_found(resource, namespace))?;
+        if parse(&version.value)?.is_deleting() {
+            return Err(ApiError::namespace_terminating(at.resource(), &at.name, namespace));
+        }
+        Ok(Some((key, version.modified)))
+    }
+}
+
+/// An object that was not stored has no revision.
+fn without_revision(bytes: Bytes) -> Result<Bytes, ApiError> {
+    let mut object = parse(&bytes)?;
+    object.remove_metadata("resourceVersion");
+    Ok(serde_json::Value::from(object).to_string().into())
+}
+
+/// Why a try did not succeed.
+enum Unsettled {
+    /// Somebody else was faster; look again.
+    Overtaken,
+    Refused(ApiError),
+}
+
+impl From<ApiError> for Unsettled {
+    fn from(error: ApiError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<keyspace::Unnameable> for Unsettled {
+    fn from(error: keyspace::Unnameable) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<CommitError> for Unsettled {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Conflict { .. } => Self::Overtaken,
+            other => Self::Refused(other.into()),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Changing an object by saying what should be different.
+
+use super::update::{check_uid, check_version};
+use super::{Resources, Written};
+use crate::auth::Authorized;
+use crate::body::Body;
+use crate::catalog::ResourceDef;
+use crate::error::ApiError;
+use crate::object::Object;
+use crate::options::WriteOptions;
+use crate::patch::{self, PatchError};
+use crate::place::ObjectRef;
+use crate::strategy::Part;
+use bytes::Bytes;
+use openapi::builtin::Type;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+/// The ways to say what should be different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchKind {
+    Json,
+    Merge,
+    Strategic,
+}
+
+impl PatchKind {
+    const ACCEPTED: [&'static str; 3] = [
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "application/strategic-merge-patch+json",
+    ];
+
+    pub fn of_content_type(content_type: Option<&str>) -> Result<Self, ApiError> {
+        match crate::media::bare(content_type.unwrap_or_default()) {
+            "application/json-patch+json" => Ok(Self::Json),
+            "application/merge-patch+json" => Ok(Self::Merge),
+            "application/strategic-merge-patch+json" => Ok(Self::Strategic),
+            _ => Err(ApiError::unsupported_media_type(&Self::ACCEPTED)),
+        }
+    }
+}
+
+/// What should be different.
+#[derive(Clone, Debug)]
+pub struct PatchBody {
+    pub kind: PatchKind,
+    pub bytes: Bytes,
+}
+
+/// A patch that was read.
+enum Change {
+    Json(Bytes),
+    Tree { kind: PatchKind, tree: Value },
+}
+
+impl Change {
+    fn apply(&self, mut tree: Value, ty: &'static Type) -> Result<Value, PatchError> {
+        match self {
+            Self::Json(bytes) => return patch::json(&tree, bytes),
+            Self::Tree { kind: PatchKind::Strategic, tree: change } => patch::strategic(&mut tree, change, ty)?,
+            Self::Tree { tree: change, .. } => patch::merge(&mut tree, change),
+        }
+        Ok(tree)
+    }
+}
+
+/// Applies a patch to a tree that is not stored itself.
+pub(super) fn apply_to_tree(
+    at: &ObjectRef,
+    body: &PatchBody,
+    tree: Value,
+    ty: &'static Type,
+) -> Result<Value, ApiError> {
+    read(body)?.apply(tree, ty).map_err(|error| refusal(at.resource(), &at.name, &error))
+}
+
+impl Resources {
+    pub async fn patch(
+        &self,
+        at: &Authorized<ObjectRef>,
+        part: Part,
+        body: &PatchBody,
+        options: &WriteOptions,
+    ) -> Result<Written, ApiError> {
+        let (target, resource) = (at.get(), at.get().resource().clone());
+        let change = read(body)?;
+        let warnings = Mutex::new(Vec::new());
+        let apply = |old: &Object| {
+            let patched = self.patched(&resource, &change, old, options, &warnings)?;
+            check_patched(target, old, &patched)?;
+            self.replaced(&resource, part, old, patched)
+        };
+        let outcome = self.mutate(target, options.dry_run, apply).await?;
+        Self::written(&resource, outcome, warnings.into_inner())
+    }
+
+    /// The object with the patch applied, as its author sees it: in the version of the request.
+    fn patched(
+        &self,
+        resource: &ResourceDef,
+        change: &Change,
+        old: &Object,
+        options: &WriteOptions,
+        warnings: &Mutex<Vec<String>>,
+    ) -> Result<Object, ApiError> {
+        let tree = Value::from(crate::convert::from_storage(old.clone(), resource));
+        let uid = old.uid().to_owned();
+        let tree = change.apply(tree, resource.sent_type()).map_err(|error| refusal(resource, old.name(), &error))?;
+        let decoded = Body::Tree(tree).decode(resource, options.validation)?;
+        let mut object = crate::convert::to_storage(decoded.object, resource);
+        if object.uid().is_empty() {
+            object.set_metadata("uid", uid);
+        }
+        *warnings.lock() = decoded.warnings;
+        Ok(object)
+    }
+}
+
+fn read(body: &PatchBody) -> Result<Change, ApiError> {
+    if body.kind == PatchKind::Json {
+        return Ok(Change::Json(body.bytes.clone()));
+    }
+    let tree: Value = serde_json::from_slice(&body.bytes)
+        .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
+    if !tree.is_object() {
+        return Err(ApiError::bad_request("error decoding patch: a patch has to be a JSON object"));
+    }
+    Ok(Change::Tree { kind: body.kind, tree })
+}
+
+/// A patch may say which object, and which version of it, it is meant for.
+fn check_patched(at: &ObjectRef, old: &Object, patched: &Object) -> Result<(), ApiError> {
+    if patched.name() != at.name {
+        let (found, url) = (patched.name(), &at.name);
+        let message = format!("the name of the object ({found}) does not match the name on the URL ({url})");
+        return Err(ApiError::bad_request(message));
+    }
+    if patched.resource_version().is_empty() {
+        return check_uid(at, old, patched.uid());
+    }
+    check_version(at, old, patched)
+}
+
+fn refusal(resource: &ResourceDef, name: &str, error: &PatchError) -> ApiError {
+    match error {
+        PatchError::TooManyOperations { .. } => ApiError::too_large(error.to_string()),
+        PatchError::Malformed(_) => ApiError::bad_request(error.to_string()),
+        PatchError::Unprocessable(_) => ApiError::unprocessable(resource, name, &error.to_string()),
+    }
+}

@@ -1,0 +1,129 @@
+//! Replacing an object, or one part of it.
+
+use super::create::check_namespace;
+use super::mutate::{Next, Outcome};
+use super::{Create, Resources, Written};
+use crate::auth::Authorized;
+use crate::body::Decoded;
+use crate::catalog::ResourceDef;
+use crate::error::ApiError;
+use crate::object::Object;
+use crate::place::ObjectRef;
+use crate::strategy::{self, Part};
+use openapi::FieldError;
+
+impl Resources {
+    /// Replaces `part` of the object by what the request says.
+    pub async fn update(&self, at: &Authorized<ObjectRef>, part: Part, request: &Create) -> Result<Written, ApiError> {
+        let (target, resource) = (at.get(), at.get().resource().clone());
+        let Decoded { object: new, warnings } = request.body.decode(&resource, request.options.validation)?;
+        let new = crate::convert::to_storage(new, &resource);
+        check_identity(target, &new)?;
+        if part == Part::Main && resource.traits.create_on_update && self.find(target)?.is_none() {
+            return self.create_by_update(at, request, new, warnings).await;
+        }
+        let change = |old: &Object| {
+            check_version(target, old, &new)?;
+            self.replaced(&resource, part, old, new.clone())
+        };
+        let outcome = self.mutate(target, request.options.dry_run, change).await?;
+        Self::written(&resource, outcome, warnings)
+    }
+
+    async fn create_by_update(
+        &self,
+        at: &Authorized<ObjectRef>,
+        request: &Create,
+        mut new: Object,
+        warnings: Vec<String>,
+    ) -> Result<Written, ApiError> {
+        let target = at.get();
+        // Whoever names a revision has seen an object that is gone.
+        if !new.resource_version().is_empty() {
+            return Err(ApiError::not_found(target.resource(), &target.name));
+        }
+        new.set_metadata("name", target.name.as_str());
+        let prepared = self.prepared(&at.clone().narrow(|target| target.within), new)?;
+        let bytes = self.insert(target, prepared, request.options.dry_run).await?;
+        Ok(Written { bytes: Self::shown(target.resource(), bytes)?, created: true, warnings })
+    }
+
+    /// What an object becomes when its author wants it to be `new`.
+    pub(super) fn replaced(
+        &self,
+        resource: &ResourceDef,
+        part: Part,
+        old: &Object,
+        mut new: Object,
+    ) -> Result<Next, ApiError> {
+        let ty = resource.stored_type();
+        new.as_tree(|tree| openapi::defaults::apply(tree, ty));
+        strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
+        new.as_tree(|tree| openapi::normalize(tree, ty));
+        let old_tree = serde_json::Value::from(old.clone());
+        let errors = new.as_tree(|tree| match part {
+            Part::Status => openapi::validation::update_status(tree, &old_tree, ty),
+            _ => openapi::validation::update(tree, &old_tree, ty),
+        });
+        if !errors.is_empty() {
+            return Err(ApiError::invalid(&resource.group, &resource.kind, new.name(), &errors));
+        }
+        Ok(decide(old, new))
+    }
+
+    pub(super) fn written(
+        resource: &ResourceDef,
+        outcome: Outcome,
+        warnings: Vec<String>,
+    ) -> Result<Written, ApiError> {
+        Ok(Written { bytes: Self::shown(resource, outcome.into_bytes())?, created: false, warnings })
+    }
+}
+
+/// A write that changes nothing is none, and one that takes away the last thing that held a deleted object lets it go.
+fn decide(old: &Object, mut new: Object) -> Next {
+    new.take_metadata_from(old, "resourceVersion");
+    if new == *old {
+        Next::Same
+    } else if strategy::is_let_go(&new) {
+        Next::Remove(new)
+    } else {
+        Next::Write(new)
+    }
+}
+
+/// The body must be about the object that the path names.
+fn check_identity(at: &ObjectRef, new: &Object) -> Result<(), ApiError> {
+    check_namespace(&at.within, new)?;
+    match new.name() {
+        "" => Err(ApiError::bad_request("the name of the object must be specified")),
+        name if name != at.name => {
+            let url = &at.name;
+            let message = format!("the name of the object ({name}) does not match the name on the URL ({url})");
+            Err(ApiError::bad_request(message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The author must have seen the object as it is now, or not claim to.
+pub(super) fn check_version(at: &ObjectRef, old: &Object, new: &Object) -> Result<(), ApiError> {
+    let (seen, resource) = (new.resource_version(), at.resource());
+    if seen.is_empty() && !resource.traits.unconditional_update {
+        let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        return Err(ApiError::invalid(&resource.group, &resource.kind, &at.name, &[error]));
+    }
+    check_uid(at, old, new.uid())?;
+    if !seen.is_empty() && seen != old.resource_version() {
+        return Err(ApiError::modified(at));
+    }
+    Ok(())
+}
+
+pub(super) fn check_uid(at: &ObjectRef, old: &Object, uid: &str) -> Result<(), ApiError> {
+    if uid.is_empty() || uid == old.uid() {
+        return Ok(());
+    }
+    let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {}", old.uid());
+    Err(ApiError::conflict(at.resource(), &at.name, &why))
+}

@@ -1,0 +1,159 @@
+//! Watching: what is there, if that was asked for, and then every change.
+
+use super::{Filter, Resources};
+use crate::auth::Authorized;
+use crate::catalog::ResourceDef;
+use crate::error::ApiError;
+use crate::object::with_revision;
+use crate::options::{ListOptions, Match};
+use crate::place::Collection;
+use bytes::Bytes;
+use std::sync::Arc;
+use storage::{Change, ReadError, Revision, Scan, Watcher};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    Added,
+    Modified,
+    Deleted,
+}
+
+impl EventKind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// Something a watcher is told.
+#[derive(Clone, Debug)]
+pub enum Event {
+    Object { kind: EventKind, bytes: Bytes, revision: Revision },
+    /// Everything up to here was told.
+    Bookmark { revision: Revision, initial_end: bool },
+}
+
+/// A watch: first what is there, then what changes.
+#[derive(Debug)]
+pub struct Watch {
+    resource: Arc<ResourceDef>,
+    filter: Filter,
+    initial: Option<Initial>,
+    watcher: Watcher,
+    bookmarks: bool,
+    /// The newest revision that was told.
+    told: Revision,
+}
+
+#[derive(Debug)]
+struct Initial {
+    scan: Scan,
+    revision: Revision,
+    /// The client waits to be told that this was all.
+    announced: bool,
+}
+
+impl Resources {
+    /// Every change of a collection, or of one object in it.
+    pub async fn watch(
+        &self,
+        at: &Authorized<Collection>,
+        name: Option<&str>,
+        options: ListOptions,
+    ) -> Result<Watch, ApiError> {
+        let ListOptions { selection, revision, matching, watch, .. } = options;
+        let (range, filter) = Filter::plan(at.get(), name, selection)?;
+        let asked = watch.initial_events.unwrap_or(false) && matching == Some(Match::NotOlderThan);
+        let all = asked || (watch.initial_events.is_none() && matches!(revision, None | Some(0)));
+        let (initial, after) = match revision {
+            Some(revision) if !all && revision > 0 => {
+                self.reach(Revision(revision)).await?;
+                (None, Revision(revision))
+            }
+            _ => {
+                let snapshot = self.at_least(revision).await?;
+                let revision = snapshot.revision();
+                let scan = all.then(|| Initial { scan: snapshot.scan(range.clone()), revision, announced: asked });
+                (scan, revision)
+            }
+        };
+        let watcher = self.inner.store.watch(range, after)?;
+        let resource = at.get().resource.clone();
+        Ok(Watch { resource, filter, initial, watcher, bookmarks: watch.bookmarks, told: after })
+    }
+}
+
+impl Watch {
+    /// The next event; waits for it. Cancel safe.
+    pub async fn next(&mut self) -> Result<Event, ReadError> {
+        loop {
+            if let Some(event) = self.try_next()? {
+                return Ok(event);
+            }
+            let change = self.watcher.next().await?;
+            if let Some(event) = self.told(&change) {
+                return Ok(event);
+            }
+        }
+    }
+
+    /// The next event if it is there already.
+    pub fn try_next(&mut self) -> Result<Option<Event>, ReadError> {
+        if let Some(event) = self.next_initial()? {
+            return Ok(Some(event));
+        }
+        while let Some(change) = self.watcher.try_next()? {
+            if let Some(event) = self.told(&change) {
+                return Ok(Some(event));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How far this watch is, if its client wants to know.
+    pub fn bookmark(&mut self) -> Option<Event> {
+        if !self.bookmarks || self.initial.is_some() {
+            return None;
+        }
+        let revision = self.watcher.progress().unwrap_or(self.told).max(self.told);
+        Some(Event::Bookmark { revision, initial_end: false })
+    }
+
+    fn next_initial(&mut self) -> Result<Option<Event>, ReadError> {
+        let Some(initial) = &mut self.initial else { return Ok(None) };
+        for entry in &mut initial.scan {
+            let version = entry?.version;
+            if self.filter.matches(&version.value) {
+                let bytes = shown(&self.resource, version.value);
+                return Ok(Some(Event::Object { kind: EventKind::Added, bytes, revision: version.modified }));
+            }
+        }
+        let (revision, announced) = (initial.revision, initial.announced && self.bookmarks);
+        self.initial = None;
+        Ok(announced.then_some(Event::Bookmark { revision, initial_end: true }))
+    }
+
+    /// What a change means to this watch.
+    fn told(&mut self, change: &Change) -> Option<Event> {
+        self.told = change.revision;
+        let seen = |version: &&storage::Version| self.filter.matches(&version.value);
+        let before = change.previous.as_ref().filter(seen);
+        let after = change.current.as_ref().filter(seen);
+        let (kind, bytes) = match (before, after) {
+            (None, None) => return None,
+            (None, Some(after)) => (EventKind::Added, after.value.clone()),
+            (Some(_), Some(after)) => (EventKind::Modified, after.value.clone()),
+            // The object as it was last seen, at the revision at which it left.
+            (Some(before), None) => (EventKind::Deleted, with_revision(&before.value, change.revision)),
+        };
+        Some(Event::Object { kind, bytes: shown(&self.resource, bytes), revision: change.revision })
+    }
+}
+
+/// An object that cannot be converted is shown as it is stored: a watch cannot refuse a single event.
+fn shown(resource: &ResourceDef, bytes: Bytes) -> Bytes {
+    Resources::shown(resource, bytes.clone()).unwrap_or(bytes)
+}

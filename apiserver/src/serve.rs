@@ -1,0 +1,112 @@
+//! The door: connections in, TLS off, requests into the pipeline; and how it is closed without slamming.
+
+use crate::auth::{User, user_of_certificate};
+use crate::pipeline::Peer;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+/// A client that has not shaken hands, or said what it wants, by then is not going to.
+const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
+const HEADERS_MAX: Duration = Duration::from_secs(32);
+
+/// Requests at a time on one HTTP/2 connection. Informers hold a watch each.
+const STREAMS_MAX: u32 = 1000;
+
+/// How long requests that have begun are waited for.
+const DRAIN_MAX: Duration = Duration::from_secs(30);
+
+/// Accepts connections until told to stop, then waits for what has begun.
+pub async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, pipeline: Router, stop: CancellationToken) {
+    let acceptor = TlsAcceptor::from(tls);
+    let graceful = Arc::new(GracefulShutdown::new());
+    let connections = tokio_util::task::TaskTracker::new();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let (acceptor, pipeline) = (acceptor.clone(), pipeline.clone());
+                let watcher = graceful.watcher();
+                connections.spawn(connection(stream, acceptor, pipeline, watcher));
+            }
+            // Out of descriptors: those that are held will be let go.
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop(listener);
+    connections.close();
+    if let Some(graceful) = Arc::into_inner(graceful) {
+        let drained = async {
+            graceful.shutdown().await;
+            connections.wait().await;
+        };
+        if tokio::time::timeout(DRAIN_MAX, drained).await.is_err() {
+            tracing::warn!("some requests did not finish in time");
+        }
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    pipeline: Router,
+    watcher: hyper_util::server::graceful::Watcher,
+) {
+    let _ = stream.set_nodelay(true);
+    let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await else { return };
+    let peer = Peer(user_of(&stream));
+    let service = TowerToHyperService::new(pipeline.map_request(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(peer.clone());
+        request
+    }));
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .keep_alive_interval(Duration::from_secs(30))
+        .keep_alive_timeout(Duration::from_secs(20));
+    let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    if let Err(error) = watcher.watch(served.into_owned()).await {
+        tracing::debug!(error, "a connection ended");
+    }
+}
+
+/// Who the client certificate says it is. The handshake has checked who signed it.
+fn user_of(stream: &tokio_rustls::server::TlsStream<TcpStream>) -> Option<Arc<User>> {
+    let certificate = stream.get_ref().1.peer_certificates()?.first()?;
+    match user_of_certificate(certificate) {
+        Ok(user) => Some(Arc::new(user)),
+        Err(error) => {
+            tracing::debug!(%error, "a client certificate names nobody");
+            None
+        }
+    }
+}
+
+/// Binds the address that is listened on.
+pub async fn bind(address: std::net::SocketAddr) -> io::Result<TcpListener> {
+    TcpListener::bind(address).await
+}

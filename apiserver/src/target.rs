@@ -1,0 +1,280 @@
+//! What a request is about: path and method, read once. Everything the server can answer is one of these.
+
+use crate::catalog::{Catalog, ResourceDef};
+use crate::error::ApiError;
+use crate::place::{Collection, ObjectRef, Workspace};
+use http::Method;
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+pub enum Target {
+    Objects { verb: Verb, at: Collection },
+    Object { verb: Verb, at: ObjectRef, subresource: Option<String> },
+    Discovery(Discovery),
+    OpenApi(OpenApi),
+    Version,
+    Health(Probe),
+    Metrics,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    Get,
+    List,
+    Watch,
+    Create,
+    Update,
+    Patch,
+    Delete,
+    DeleteCollection,
+}
+
+impl Verb {
+    /// As rules and discovery name it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Watch => "watch",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+            Self::DeleteCollection => "deletecollection",
+        }
+    }
+
+    pub fn changes_something(self) -> bool {
+        !matches!(self, Self::Get | Self::List | Self::Watch)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Discovery {
+    Core,
+    Groups,
+    Group(String),
+    Version { group: String, version: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpenApi {
+    V2,
+    Index,
+    V3 { group: String, version: String },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probe {
+    Health,
+    Live,
+    Ready,
+}
+
+impl Target {
+    /// Reads a path below the workspace. `watching`: the query asks for a watch.
+    pub fn parse(
+        method: &Method,
+        path: &str,
+        watching: bool,
+        workspace: &Workspace,
+        catalog: &Catalog,
+    ) -> Result<Self, ApiError> {
+        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        match &*parts {
+            ["version"] => reading(method, Self::Version),
+            ["healthz", ..] => reading(method, Self::Health(Probe::Health)),
+            ["livez", ..] => reading(method, Self::Health(Probe::Live)),
+            ["readyz", ..] => reading(method, Self::Health(Probe::Ready)),
+            ["metrics"] => reading(method, Self::Metrics),
+            ["api"] => reading(method, Self::Discovery(Discovery::Core)),
+            ["apis"] => reading(method, Self::Discovery(Discovery::Groups)),
+            ["openapi", "v2"] => reading(method, Self::OpenApi(OpenApi::V2)),
+            ["openapi", "v3"] => reading(method, Self::OpenApi(OpenApi::Index)),
+            ["openapi", "v3", "api", version] => reading(method, v3("", version)),
+            ["openapi", "v3", "apis", group, version] => reading(method, v3(group, version)),
+            ["apis", group] => reading(method, Self::Discovery(Discovery::Group((*group).to_owned()))),
+            ["api", version] => reading(method, discovery("", version)),
+            ["apis", group, version] => reading(method, discovery(group, version)),
+            ["api", version, rest @ ..] => Route { group: "", version, workspace, catalog }.read(method, rest, watching),
+            ["apis", group, version, rest @ ..] => {
+                Route { group, version, workspace, catalog }.read(method, rest, watching)
+            }
+            _ => Err(ApiError::no_such_path()),
+        }
+    }
+
+    /// Runs for as long as the client wants.
+    pub fn is_watch(&self) -> bool {
+        matches!(self, Self::Objects { verb: Verb::Watch, .. } | Self::Object { verb: Verb::Watch, .. })
+    }
+}
+
+fn reading(method: &Method, target: Target) -> Result<Target, ApiError> {
+    if matches!(*method, Method::GET | Method::HEAD) { Ok(target) } else { Err(ApiError::method_not_allowed()) }
+}
+
+fn v3(group: &str, version: &str) -> Target {
+    Target::OpenApi(OpenApi::V3 { group: group.to_owned(), version: version.to_owned() })
+}
+
+fn discovery(group: &str, version: &str) -> Target {
+    Target::Discovery(Discovery::Version { group: group.to_owned(), version: version.to_owned() })
+}
+
+struct Route<'a> {
+    group: &'a str,
+    version: &'a str,
+    workspace: &'a Workspace,
+    catalog: &'a Catalog,
+}
+
+impl Route<'_> {
+    fn read(&self, method: &Method, parts: &[&str], watching: bool) -> Result<Target, ApiError> {
+        let (namespace, parts, watching) = match parts {
+            // The old way to ask for a watch.
+            ["watch", rest @ ..] => self.namespaced(rest, true),
+            rest => self.namespaced(rest, watching),
+        };
+        let (plural, rest) = parts.split_first().ok_or_else(ApiError::no_such_path)?;
+        let resource = self.resource(plural)?;
+        if namespace.is_some() && !resource.namespaced {
+            return Err(ApiError::no_such_path());
+        }
+        let at = Collection { resource, workspace: self.workspace.clone(), namespace: namespace.map(str::to_owned) };
+        match rest {
+            [] => objects(method, at, watching),
+            [name, rest @ ..] => object(method, at.object(&decode(name)?), rest, watching),
+        }
+    }
+
+    /// `namespaces/x/pods` is in a namespace; `namespaces/x` and its own subresources are the namespace.
+    fn namespaced<'a>(&self, parts: &'a [&'a str], watching: bool) -> (Option<&'a str>, &'a [&'a str], bool) {
+        match parts {
+            ["namespaces", _, "status" | "finalize"] if self.group.is_empty() => (None, parts, watching),
+            ["namespaces", namespace, rest @ [_, ..]] => (Some(namespace), rest, watching),
+            _ => (None, parts, watching),
+        }
+    }
+
+    fn resource(&self, plural: &str) -> Result<Arc<ResourceDef>, ApiError> {
+        self.catalog.find(self.group, self.version, plural).cloned().ok_or_else(ApiError::no_such_path)
+    }
+}
+
+fn objects(method: &Method, at: Collection, watching: bool) -> Result<Target, ApiError> {
+    let verb = match *method {
+        Method::GET | Method::HEAD if watching => Verb::Watch,
+        Method::GET | Method::HEAD => Verb::List,
+        Method::POST => Verb::Create,
+        Method::DELETE => Verb::DeleteCollection,
+        _ => return Err(ApiError::method_not_allowed()),
+    };
+    let in_no_namespace = at.resource.namespaced && at.namespace.is_none();
+    if in_no_namespace && verb.changes_something() && at.resource.is_stored() {
+        return Err(ApiError::method_not_allowed());
+    }
+    if !at.resource.allows(verb.word()) {
+        return Err(ApiError::method_not_supported(&at.resource, verb.word()));
+    }
+    Ok(Target::Objects { verb, at })
+}
+
+fn object(method: &Method, at: ObjectRef, rest: &[&str], watching: bool) -> Result<Target, ApiError> {
+    let verb = match *method {
+        Method::GET | Method::HEAD if watching => Verb::Watch,
+        Method::GET | Method::HEAD => Verb::Get,
+        Method::PUT => Verb::Update,
+        Method::PATCH => Verb::Patch,
+        Method::DELETE => Verb::Delete,
+        Method::POST if !rest.is_empty() => Verb::Create,
+        _ => return Err(ApiError::method_not_allowed()),
+    };
+    let resource = at.resource().clone();
+    if resource.namespaced && at.namespace().is_none() {
+        return Err(ApiError::no_such_path());
+    }
+    let allowed = match rest {
+        [] => resource.allows(verb.word()),
+        [subresource, ..] => {
+            let found = resource.subresource(subresource).ok_or_else(ApiError::no_such_path)?;
+            found.verbs.contains(&verb.word())
+        }
+    };
+    if !allowed {
+        return Err(ApiError::method_not_supported(&resource, verb.word()));
+    }
+    Ok(Target::Object { verb, at, subresource: rest.first().map(|name| (*name).to_owned()) })
+}
+
+/// Names may be percent-encoded: those of roles have colons.
+fn decode(segment: &str) -> Result<String, ApiError> {
+    let decoded = percent_encoding::percent_decode_str(segment).decode_utf8();
+    decoded.map(String::from).map_err(|_| ApiError::bad_request("the path is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(method: Method, path: &str, expected: &str) {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let target = Target::parse(&method, path, query == "watch", &Workspace::new("w"), &Catalog::builtin());
+        let told = match target {
+            Ok(Target::Objects { verb, at }) => {
+                format!("{} {} in {}", verb.word(), at.resource.qualified(), at.namespace.as_deref().unwrap_or("-"))
+            }
+            Ok(Target::Object { verb, at, subresource }) => {
+                let (resource, namespace) = (at.resource().qualified(), at.namespace().unwrap_or("-"));
+                let sub = subresource.map(|name| format!("/{name}")).unwrap_or_default();
+                format!("{} {resource} {}{sub} in {namespace}", verb.word(), at.name)
+            }
+            Ok(other) => format!("{other:?}"),
+            Err(error) => error.code().to_string(),
+        };
+        assert_eq!(told, expected, "{method} {path}");
+    }
+
+    #[test]
+    fn objects_are_told_from_collections_and_subresources() {
+        check(Method::GET, "/api/v1/pods", "list pods in -");
+        check(Method::GET, "/api/v1/pods?watch", "watch pods in -");
+        check(Method::GET, "/api/v1/watch/namespaces/n/pods/p", "watch pods p in n");
+        check(Method::GET, "/api/v1/namespaces/n/pods", "list pods in n");
+        check(Method::POST, "/api/v1/namespaces/n/pods", "create pods in n");
+        check(Method::DELETE, "/api/v1/namespaces/n/pods", "deletecollection pods in n");
+        check(Method::PUT, "/apis/apps/v1/namespaces/n/deployments/d/status", "update deployments.apps d/status in n");
+        check(Method::POST, "/api/v1/namespaces/n/serviceaccounts/s/token", "create serviceaccounts s/token in n");
+        check(Method::GET, "/apis/rbac.authorization.k8s.io/v1/clusterroles/a%3Ab", "get clusterroles.rbac.authorization.k8s.io a:b in -");
+    }
+
+    #[test]
+    fn a_namespace_is_an_object_and_a_place() {
+        check(Method::GET, "/api/v1/namespaces", "list namespaces in -");
+        check(Method::GET, "/api/v1/namespaces/n", "get namespaces n in -");
+        check(Method::PUT, "/api/v1/namespaces/n/finalize", "update namespaces n/finalize in -");
+        check(Method::GET, "/api/v1/namespaces/n/status", "get namespaces n/status in -");
+        check(Method::GET, "/api/v1/namespaces/n/nodes", "404");
+    }
+
+    #[test]
+    fn what_is_not_served_is_refused_by_what_is_wrong_with_it() {
+        check(Method::GET, "/api/v1/unknowns", "404");
+        check(Method::GET, "/apis/apps/v9/deployments", "404");
+        check(Method::GET, "/nothing", "404");
+        check(Method::POST, "/api/v1/pods", "405");
+        check(Method::PUT, "/api/v1/namespaces/n/pods", "405");
+        check(Method::DELETE, "/api/v1/namespaces", "405");
+        check(Method::GET, "/api/v1/namespaces/n/pods/p/unknown", "404");
+        check(Method::POST, "/api", "405");
+        check(Method::GET, "/apis/authentication.k8s.io/v1/tokenreviews", "405");
+        check(Method::POST, "/apis/authentication.k8s.io/v1/tokenreviews", "create tokenreviews.authentication.k8s.io in -");
+    }
+
+    #[test]
+    fn everything_else_has_a_name_of_its_own() {
+        check(Method::GET, "/readyz?verbose", "Health(Ready)");
+        check(Method::GET, "/apis/apps", "Discovery(Group(\"apps\"))");
+        check(Method::GET, "/openapi/v3/apis/apps/v1", "OpenApi(V3 { group: \"apps\", version: \"v1\" })");
+    }
+}

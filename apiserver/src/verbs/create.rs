@@ -1,0 +1,39 @@
+//! `POST` to a collection.
+
+use super::respond::{Call, warn};
+use crate::api::Api;
+use crate::auth::Authorized;
+use crate::error::ApiError;
+use crate::media::Offer;
+use crate::options::WriteOptions;
+use crate::place::Collection;
+use crate::render::{self, IncludeObject};
+use crate::resources::{Create, Written};
+use crate::catalog::ResourceDef;
+use crate::media::Form;
+use axum::response::Response;
+use http::StatusCode;
+
+pub(super) async fn create(api: &Api, at: &Authorized<Collection>, mut call: Call) -> Result<Response, ApiError> {
+    let form = call.form(Offer::OBJECTS)?;
+    let options = WriteOptions::parse(&call.query, "CreateOptions", call.user_agent())?;
+    let request = Create { body: call.object().await?, options };
+    let written = api.resources.create(at, &request).await?;
+    answer(api, &call, &at.get().resource, form, &written)
+}
+
+/// What a write answers with: the object as it is now, and what its author should know.
+pub(super) fn answer(
+    api: &Api,
+    call: &Call,
+    resource: &ResourceDef,
+    form: Form,
+    written: &Written,
+) -> Result<Response, ApiError> {
+    let code = if written.created { StatusCode::CREATED } else { StatusCode::OK };
+    let include = IncludeObject::parse(&call.query)?;
+    let bytes = render::object(resource, &written.bytes, form, include, api.resources.ambient().now())?;
+    let mut response = call.answer(code, form.encoding, bytes);
+    warn(&mut response, &written.warnings);
+    Ok(response)
+}

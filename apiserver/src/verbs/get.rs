@@ -1,0 +1,22 @@
+//! `GET` of one object.
+
+use super::respond::Call;
+use crate::api::Api;
+use crate::auth::Authorized;
+use crate::error::ApiError;
+use crate::media::Offer;
+use crate::options;
+use crate::place::ObjectRef;
+use crate::render::{self, IncludeObject};
+use axum::response::Response;
+use http::StatusCode;
+
+pub(super) async fn get(api: &Api, at: &Authorized<ObjectRef>, call: &Call) -> Result<Response, ApiError> {
+    let form = call.form(Offer::OBJECTS)?;
+    let include = IncludeObject::parse(&call.query)?;
+    let revision = call.query.get("resourceVersion").filter(|text| !text.is_empty()).map(options::revision);
+    let bytes = api.resources.get(at, revision.transpose()?).await?;
+    let now = api.resources.ambient().now();
+    let bytes = render::object(at.get().resource(), &bytes, form, include, now)?;
+    Ok(call.answer(StatusCode::OK, form.encoding, bytes))
+}

@@ -1,0 +1,20 @@
+//! `GET` of a collection.
+
+use super::respond::Call;
+use crate::api::Api;
+use crate::auth::Authorized;
+use crate::error::ApiError;
+use crate::media::Offer;
+use crate::options::ListOptions;
+use crate::place::Collection;
+use crate::render::{self, IncludeObject};
+use axum::response::Response;
+use http::StatusCode;
+
+pub(super) async fn list(api: &Api, at: &Authorized<Collection>, call: &Call) -> Result<Response, ApiError> {
+    let form = call.form(Offer::OBJECTS)?;
+    let include = IncludeObject::parse(&call.query)?;
+    let page = api.resources.list(at, ListOptions::parse(&call.query, false)?).await?;
+    let chunks = render::list(&at.get().resource, &page, form, include, api.resources.ambient().now())?;
+    Ok(call.send(StatusCode::OK, form.encoding.media_type(), chunks))
+}

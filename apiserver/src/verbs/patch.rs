@@ -1,0 +1,28 @@
+//! `PATCH` of an object or a part of it.
+
+use super::create::answer;
+use super::respond::Call;
+use crate::api::Api;
+use crate::auth::Authorized;
+use crate::error::ApiError;
+use crate::media::Offer;
+use crate::options::WriteOptions;
+use crate::place::ObjectRef;
+use crate::resources::{PatchBody, PatchKind};
+use crate::strategy::Part;
+use axum::response::Response;
+
+pub(super) async fn patch(
+    api: &Api,
+    at: &Authorized<ObjectRef>,
+    subresource: Option<&str>,
+    mut call: Call,
+) -> Result<Response, ApiError> {
+    let part = Part::of_subresource(subresource).ok_or_else(ApiError::no_such_path)?;
+    let form = call.form(Offer::OBJECTS)?;
+    let kind = PatchKind::of_content_type(call.content_type())?;
+    let options = WriteOptions::parse(&call.query, "PatchOptions", call.user_agent())?;
+    let body = PatchBody { kind, bytes: call.bytes().await? };
+    let written = api.resources.patch(at, part, &body, &options).await?;
+    answer(api, &call, at.get().resource(), form, &written)
+}

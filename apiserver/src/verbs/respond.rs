@@ -1,0 +1,201 @@
+//! What verbs have in common: reading the rest of a request, and writing an answer.
+
+use crate::body::Body;
+use crate::error::ApiError;
+use crate::media::{Encoding, Form, Offer};
+use crate::options::Query;
+use crate::render::{self, Chunks};
+use axum::body::Body as HttpBody;
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use std::convert::Infallible;
+use std::io::Write;
+
+/// What Kubernetes accepts; larger bodies are refused before they are read.
+const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
+
+/// Answers larger than this are compressed for those who can read it.
+const GZIP_BYTES_MIN: usize = 128 * 1024;
+
+/// All warnings of an answer together, in characters: more would overflow the headers that clients accept.
+const WARNINGS_CHARS_MAX: usize = 4096;
+/// One warning, once they are too many.
+const WARNING_CHARS_MAX: usize = 256;
+
+/// A request, after its target was taken out of it.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: HttpBody,
+}
+
+impl Call {
+    pub(crate) fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(crate) fn accept(&self) -> Option<&str> {
+        self.header(header::ACCEPT)
+    }
+
+    pub(crate) fn form(&self, offer: Offer) -> Result<Form, ApiError> {
+        offer.choose(self.accept())
+    }
+
+    pub(crate) fn user_agent(&self) -> &str {
+        self.header(header::USER_AGENT).unwrap_or_default()
+    }
+
+    pub(crate) fn content_type(&self) -> Option<&str> {
+        self.header(header::CONTENT_TYPE)
+    }
+
+    /// The body, if it is not too large.
+    pub(crate) async fn bytes(&mut self) -> Result<Bytes, ApiError> {
+        let body = std::mem::take(&mut self.body);
+        match Limited::new(body, BODY_BYTES_MAX).collect().await {
+            Ok(collected) => Ok(collected.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => {
+                Err(ApiError::too_large(format!("Request entity too large: limit is {BODY_BYTES_MAX}")))
+            }
+            Err(error) => Err(ApiError::bad_request(format!("the body could not be read: {error}"))),
+        }
+    }
+
+    /// The body as an object on its way in.
+    pub(crate) async fn object(&mut self) -> Result<Body, ApiError> {
+        let encoding = Encoding::of_body(self.content_type())?;
+        Ok(Body::Encoded { bytes: self.bytes().await?, encoding })
+    }
+
+    pub(crate) fn accepts_gzip(&self) -> bool {
+        self.header(header::ACCEPT_ENCODING).is_some_and(|all| all.split(',').any(|one| one.trim() == "gzip"))
+    }
+
+    /// An answer in the client's form.
+    pub(crate) fn answer(&self, code: StatusCode, encoding: Encoding, bytes: Bytes) -> Response {
+        self.send(code, encoding.media_type(), bytes.into())
+    }
+
+    pub(crate) fn send(&self, code: StatusCode, content_type: &str, chunks: Chunks) -> Response {
+        let gzip = chunks.len() > GZIP_BYTES_MIN && self.accepts_gzip();
+        let (length, body) = if gzip {
+            (None, stream(Gzip::new(chunks.pieces())))
+        } else {
+            (Some(chunks.len()), stream(chunks.pieces()))
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = code;
+        let headers = response.headers_mut();
+        if let Ok(value) = HeaderValue::from_str(content_type) {
+            headers.insert(header::CONTENT_TYPE, value);
+        }
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+        if gzip {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+        }
+        if let Some(length) = length {
+            headers.insert(header::CONTENT_LENGTH, length.into());
+        }
+        response
+    }
+}
+
+fn stream(pieces: impl Iterator<Item = Bytes> + Send + 'static) -> HttpBody {
+    HttpBody::from_stream(futures_util::stream::iter(pieces.map(Ok::<_, Infallible>)))
+}
+
+/// Compresses piece by piece, while they are being sent.
+struct Gzip<I> {
+    pieces: I,
+    encoder: Option<GzEncoder<Vec<u8>>>,
+}
+
+impl<I> Gzip<I> {
+    fn new(pieces: I) -> Self {
+        // The fastest level: what it saves is bandwidth, and it must not cost more time than that.
+        Self { pieces, encoder: Some(GzEncoder::new(Vec::new(), Compression::fast())) }
+    }
+}
+
+impl<I: Iterator<Item = Bytes>> Iterator for Gzip<I> {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        loop {
+            let mut encoder = self.encoder.take()?;
+            let Some(piece) = self.pieces.next() else {
+                return encoder.finish().ok().map(Bytes::from);
+            };
+            // Writing to memory does not fail.
+            let _ = encoder.write_all(&piece);
+            let ready = std::mem::take(encoder.get_mut());
+            self.encoder = Some(encoder);
+            if !ready.is_empty() {
+                return Some(Bytes::from(ready));
+            }
+        }
+    }
+}
+
+/// Puts warnings where clients look for them.
+pub(super) fn warn(response: &mut Response, warnings: &[String]) {
+    let total: usize = warnings.iter().map(|warning| warning.chars().count()).sum();
+    let each = if total > WARNINGS_CHARS_MAX { WARNING_CHARS_MAX } else { usize::MAX };
+    let mut left = WARNINGS_CHARS_MAX;
+    for (nth, warning) in warnings.iter().enumerate() {
+        if warnings[..nth].contains(warning) {
+            continue;
+        }
+        let text: String = warning.chars().take(each.min(left)).collect();
+        left -= text.chars().count();
+        let quoted = format!("299 - {text:?}");
+        if let Ok(value) = HeaderValue::from_str(&quoted) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+        if left == 0 {
+            return;
+        }
+    }
+}
+
+/// A refusal as an answer.
+pub(crate) fn refuse(error: &ApiError, accept: Option<&str>) -> Response {
+    let form = Offer::PLAIN.choose(accept).unwrap_or(Form::JSON);
+    let (bytes, encoding) = render::status(error, form.encoding);
+    let mut response = Response::new(HttpBody::from(bytes));
+    *response.status_mut() = StatusCode::from_u16(error.code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(encoding.media_type()));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    if matches!(error.code(), 401 | 403) {
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    }
+    if let Some(secs) = error.retry_after_secs() {
+        headers.insert(header::RETRY_AFTER, secs.into());
+    }
+    response
+}
+
+/// An answer that is not from the API: text for people and probes.
+pub(crate) fn plain(code: StatusCode, text: String) -> Response {
+    let mut response = Response::new(HttpBody::from(text));
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// Room for a few events before the first is sent.
+pub(super) fn event_buffer() -> BytesMut {
+    BytesMut::with_capacity(4096)
+}

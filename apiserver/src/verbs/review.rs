@@ -1,0 +1,125 @@
+//! `POST` of a question: it is answered and not kept.
+
+use super::respond::Call;
+use crate::api::Api;
+use crate::auth::{Authorized, MASTERS, User};
+use crate::body::Decoded;
+use crate::error::ApiError;
+use crate::media::Offer;
+use crate::object::Object;
+use crate::options::WriteOptions;
+use crate::place::{Collection, ObjectRef};
+use crate::render;
+use axum::response::Response;
+use http::StatusCode;
+use openapi::FieldError;
+use serde_json::{Value, json};
+
+pub(super) async fn review(api: &Api, at: &Authorized<Collection>, mut call: Call) -> Result<Response, ApiError> {
+    let form = call.form(Offer::PLAIN)?;
+    let options = WriteOptions::parse(&call.query, "CreateOptions", call.user_agent())?;
+    let resource = &at.get().resource;
+    let Decoded { mut object, .. } = call.object().await?.decode(resource, options.validation)?;
+    let status = match &*resource.plural {
+        "selfsubjectreviews" => json!({ "userInfo": described(at.user()) }),
+        "tokenreviews" => token_review(api, &object)?,
+        "selfsubjectrulesreviews" => rules(at.user()),
+        "selfsubjectaccessreviews" => {
+            check_attributes(resource, &object)?;
+            access(at.user())
+        }
+        "subjectaccessreviews" | "localsubjectaccessreviews" => {
+            check_attributes(resource, &object)?;
+            check_subject(resource, &object)?;
+            access(&subject(&object))
+        }
+        _ => return Err(ApiError::method_not_supported(resource, "create")),
+    };
+    object.map_mut().insert("status".to_owned(), status);
+    let mut tree = Value::from(object);
+    openapi::normalize(&mut tree, resource.sent_type());
+    let bytes = render::tree(&tree, form.encoding)?;
+    Ok(call.answer(StatusCode::CREATED, form.encoding, bytes))
+}
+
+/// `POST` to the `token` of a service account.
+pub(super) async fn token(api: &Api, at: &Authorized<ObjectRef>, mut call: Call) -> Result<Response, ApiError> {
+    let form = call.form(Offer::PLAIN)?;
+    let body = call.object().await?;
+    let answer = api.resources.token(at, &body, &api.tokens).await?;
+    let bytes = render::tree(&answer, form.encoding)?;
+    Ok(call.answer(StatusCode::CREATED, form.encoding, bytes))
+}
+
+fn described(user: &User) -> Value {
+    let mut told = json!({ "username": user.name, "groups": user.groups });
+    if !user.uid.is_empty() {
+        told["uid"] = user.uid.as_str().into();
+    }
+    told
+}
+
+fn token_review(api: &Api, review: &Object) -> Result<Value, ApiError> {
+    let token = review.text(&["spec", "token"]);
+    if token.is_empty() {
+        return Err(ApiError::bad_request("token is required for TokenReview in authentication"));
+    }
+    let asked = review.pointer(&["spec", "audiences"]).and_then(Value::as_array);
+    let asked: Vec<&str> = asked.into_iter().flatten().filter_map(Value::as_str).collect();
+    let found = api.resources.user_of_token(token, &api.tokens).and_then(|(user, audiences)| {
+        let own = api.tokens.audiences();
+        let meant = |name: &&String| if asked.is_empty() { own.contains(name) } else { asked.contains(&name.as_str()) };
+        let shared: Vec<String> = audiences.iter().filter(meant).cloned().collect();
+        (!shared.is_empty()).then_some((user, shared))
+    });
+    Ok(match found {
+        Some((user, audiences)) => {
+            json!({ "authenticated": true, "user": described(&user), "audiences": audiences })
+        }
+        None => json!({ "user": {}, "error": "[invalid bearer token]" }),
+    })
+}
+
+fn access(user: &User) -> Value {
+    if user.is_in(MASTERS) { json!({ "allowed": true }) } else { json!({ "allowed": false }) }
+}
+
+fn rules(user: &User) -> Value {
+    let (mut resources, mut others) = (json!([]), json!([]));
+    if user.is_in(MASTERS) {
+        resources = json!([{ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }]);
+        others = json!([{ "verbs": ["*"], "nonResourceURLs": ["*"] }]);
+    }
+    json!({ "resourceRules": resources, "nonResourceRules": others, "incomplete": false })
+}
+
+fn subject(review: &Object) -> User {
+    let groups = review.pointer(&["spec", "groups"]).and_then(Value::as_array);
+    let groups = groups.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    User { name: review.text(&["spec", "user"]).to_owned(), uid: String::new(), groups }
+}
+
+fn check_attributes(resource: &crate::catalog::ResourceDef, review: &Object) -> Result<(), ApiError> {
+    let given = |field: &str| review.pointer(&["spec", field]).is_some_and(Value::is_object);
+    let error = match (given("resourceAttributes"), given("nonResourceAttributes")) {
+        (true, true) => {
+            let why = "cannot be specified in combination with resourceAttributes";
+            FieldError::invalid("spec.nonResourceAttributes", Value::Null, why)
+        }
+        (false, false) => {
+            let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            FieldError::invalid("spec.resourceAttributes", Value::Null, why)
+        }
+        _ => return Ok(()),
+    };
+    Err(ApiError::invalid(&resource.group, &resource.kind, "", &[error]))
+}
+
+fn check_subject(resource: &crate::catalog::ResourceDef, review: &Object) -> Result<(), ApiError> {
+    let subject = subject(review);
+    if !subject.name.is_empty() || !subject.groups.is_empty() {
+        return Ok(());
+    }
+    let error = FieldError::invalid("spec.user", "", "at least one of user or group must be specified");
+    Err(ApiError::invalid(&resource.group, &resource.kind, "", &[error]))
+}
