@@ -11,8 +11,8 @@ pub(super) fn nanos_between(from: Instant, to: Instant) -> i64 {
     i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// A duration as `kubectl get` shows ages: `42s`, `3m20s`, `5h`, `12d`. Clocks may differ by a second; what lies further
-/// in the future is invalid.
+/// A duration as `kubectl get` shows ages: `42s`, `3m20s`, `5h`, `12d`. Clocks may differ by a second; what lies
+/// further in the future is invalid.
 pub fn human_duration(nanos: i64) -> String {
     let seconds = nanos / SECOND;
     let (minutes, hours) = (seconds / 60, seconds / 3600);

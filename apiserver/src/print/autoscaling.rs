@@ -107,8 +107,8 @@ fn utilization(percent: Option<&Value>, otherwise: &str) -> String {
     percent.map_or_else(|| otherwise.to_owned(), |percent| format!("{percent}%"))
 }
 
-/// The metrics of an autoscaler of version 1, as version 2 tells them: the processor's in fields of their own, all others
-/// in annotations.
+/// The metrics of an autoscaler of version 1, as version 2 tells them: the processor's are in fields of their own, all
+/// others in annotations.
 fn first_version(autoscaler: &Value) -> (Vec<Value>, Vec<Value>) {
     let cpu = |percent: Option<&Value>, of: &str| {
         percent.map(

@@ -1,8 +1,8 @@
 //! The columns that `kubectl get` shows, kind by kind.
 //!
-//! A row is what a Kubernetes API server puts into a `Table`: one JSON value a column, wide columns included. Objects are
-//! read as they are stored, defaulted and checked; whatever is missing or of another type counts as empty.
-//! The clock is handed in, because most rows end in an age.
+//! A row is what a Kubernetes API server puts into a `Table`: one JSON value a column, wide columns included. Objects
+//! are read as they are stored, defaulted and checked; whatever is missing or of another type counts as empty. The
+//! clock is handed in, because most rows end in an age.
 
 mod age;
 mod column;
@@ -30,9 +30,6 @@ mod resource;
 mod scheduling;
 mod storage;
 mod storagemigration;
-
-#[cfg(test)]
-mod tests;
 
 use openapi::scalar::time::Instant;
 use serde_json::Value;
@@ -110,8 +107,8 @@ pub fn conditions(group: &str, kind: &str, object: &Value) -> Option<Value> {
     }
 }
 
-/// The rows of a list, each with the position of its object: flow schemas come in the order in which they are tried, and
-/// the storage class that counts as the default is marked. Neither is seen in one object alone.
+/// The rows of a list, each with the position of its object: flow schemas come in the order in which they are tried,
+/// and the storage class that counts as the default is marked. Neither is seen in one object alone.
 pub fn rows(group: &str, version: &str, kind: &str, objects: &[&Value], now: Instant) -> Vec<(usize, Vec<Value>)> {
     let row = |(at, object): (usize, &&Value)| (at, cells(group, version, kind, object, now));
     let mut rows: Vec<_> = objects.iter().enumerate().map(row).collect();
@@ -128,3 +125,6 @@ pub fn rows(group: &str, version: &str, kind: &str, objects: &[&Value], now: Ins
     }
     rows
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! Rows, columns and ages are those of a Kubernetes API server: every line of `vectors.jsonl` was written by one's code.
+//! Rows, columns and ages are those of a Kubernetes API server, whose code wrote every line of `vectors.jsonl`.
 
 use openapi::scalar::time::Instant;
 use serde_json::{Value, json};
