@@ -15,6 +15,9 @@ pub const COPIED_BYTES_MAX: usize = 3 << 20;
 /// Objects and lists inside of each other: what `serde_json` reads. Values added inside of each other could otherwise
 /// make a tree too deep to be written, read or even dropped.
 pub const DEPTH_MAX: usize = 127;
+/// Items of lists that move when others come or go before them, and values looked at to see how deep they are: less than
+/// a second's work. A patch at the bounds above could otherwise take minutes on a long list.
+const STEPS_MAX: usize = 1 << 26;
 
 /// The target as the patch would have it.
 pub fn json(target: &Value, patch: &[u8]) -> Result<Value, PatchError> {
@@ -22,7 +25,7 @@ pub fn json(target: &Value, patch: &[u8]) -> Result<Value, PatchError> {
     if operations.len() > OPERATIONS_MAX {
         return Err(PatchError::TooManyOperations(operations.len()));
     }
-    let mut document = Document { root: target.clone(), copied_bytes: 0 };
+    let mut document = Document { root: target.clone(), copied_bytes: 0, steps: Steps(STEPS_MAX) };
     for operation in operations {
         document.apply(operation).map_err(unprocessable)?;
     }
@@ -73,6 +76,17 @@ impl Operation {
 struct Document {
     root: Value,
     copied_bytes: usize,
+    steps: Steps,
+}
+
+/// What is left of them.
+struct Steps(usize);
+
+impl Steps {
+    fn take(&mut self, steps: usize) -> Result<(), String> {
+        self.0 = self.0.checked_sub(steps).ok_or_else(|| format!("the patch takes more than {STEPS_MAX} steps"))?;
+        Ok(())
+    }
 }
 
 impl Document {
@@ -97,17 +111,20 @@ impl Document {
     }
 
     fn add(&mut self, path: &str, value: Value) -> Result<(), String> {
-        let Some((holder, key)) = self.find(path) else {
+        let Some((holder, key)) = find(&mut self.root, path) else {
             return Err(format!("add operation does not apply: doc is missing path: \"{path}\": missing value"));
         };
-        insert(holder, &key, value, path).map_err(|why| format!("error in add for path: '{path}': {why}"))
+        insert(holder, &key, value, path, &mut self.steps)
+            .map_err(|why| format!("error in add for path: '{path}': {why}"))
     }
 
     fn remove(&mut self, path: &str) -> Result<(), String> {
-        let Some((holder, key)) = self.find(path) else {
+        let Some((holder, key)) = find(&mut self.root, path) else {
             return Err(format!("remove operation does not apply: doc is missing path: \"{path}\": missing value"));
         };
-        take(holder, &key).map(drop).map_err(|why| format!("error in remove for path: '{path}': {why}"))
+        take(holder, &key, &mut self.steps)
+            .map(drop)
+            .map_err(|why| format!("error in remove for path: '{path}': {why}"))
     }
 
     fn replace(&mut self, path: &str, value: Option<Value>) -> Result<(), String> {
@@ -123,10 +140,10 @@ impl Document {
         }
         let missing =
             |what: &str| format!("replace operation does not apply: doc is missing {what}: {path}: missing value");
-        let (holder, key) = self.find(path).ok_or_else(|| missing("path"))?;
+        let (holder, key) = find(&mut self.root, path).ok_or_else(|| missing("path"))?;
         get(holder, &key).map_err(|_| missing("key"))?;
         let value = value.unwrap_or_default();
-        ensure_depth(path, &value)?;
+        ensure_depth(path, &value, &mut self.steps)?;
         match holder {
             Value::Object(fields) => drop(fields.insert(key, value)),
             Value::Array(items) => {
@@ -139,48 +156,48 @@ impl Document {
     }
 
     fn relocate(&mut self, from: &str, path: Result<String, String>) -> Result<(), String> {
-        let Some((holder, key)) = self.find(from) else {
+        let Some((holder, key)) = find(&mut self.root, from) else {
             return Err(format!("move operation does not apply: doc is missing from path: {from}: missing value"));
         };
-        let value = take(holder, &key).map_err(|why| format!("error in move for path: '{key}': {why}"))?;
+        let value =
+            take(holder, &key, &mut self.steps).map_err(|why| format!("error in move for path: '{key}': {why}"))?;
         let path = path?;
-        let Some((holder, key)) = self.find(&path) else {
+        let Some((holder, key)) = find(&mut self.root, &path) else {
             return Err(format!(
                 "move operation does not apply: doc is missing destination path: {path}: missing value"
             ));
         };
-        insert(holder, &key, value, &path).map_err(|why| format!("error in move for path: '{path}': {why}"))
+        insert(holder, &key, value, &path, &mut self.steps)
+            .map_err(|why| format!("error in move for path: '{path}': {why}"))
     }
 
     fn copy(&mut self, from: &str, path: Result<String, String>) -> Result<(), String> {
-        let copied_bytes = self.copied_bytes;
-        let Some((holder, key)) = self.find(from) else {
+        let Some((holder, key)) = find(&mut self.root, from) else {
             return Err(format!("copy operation does not apply: doc is missing from path: {from}: missing value"));
         };
         let found = get(holder, &key).map_err(|why| format!("error in copy for from: '{from}': {why}"))?;
-        let bytes = found.map_or(0, |value| value.to_string().len());
-        let within = copied_bytes + bytes <= COPIED_BYTES_MAX;
+        self.copied_bytes += found.map_or(0, |value| value.to_string().len());
+        let within = self.copied_bytes <= COPIED_BYTES_MAX;
         let value = found.filter(|_| within).cloned().unwrap_or_default();
         let path = path?;
-        if self.find(&path).is_none() {
+        let Some((holder, key)) = find(&mut self.root, &path) else {
             return Err(format!(
                 "copy operation does not apply: doc is missing destination path: {path}: missing value"
             ));
-        }
-        self.copied_bytes += bytes;
+        };
         if !within {
             let grown = format!("the accumulated size increase of copy is {}", self.copied_bytes);
             return Err(format!("Unable to complete the copy, {grown}, exceeding the limit {COPIED_BYTES_MAX}"));
         }
-        let Some((holder, key)) = self.find(&path) else { return Ok(()) };
-        insert(holder, &key, value, &path).map_err(|why| format!("error while adding value during copy: {why}"))
+        insert(holder, &key, value, &path, &mut self.steps)
+            .map_err(|why| format!("error while adding value during copy: {why}"))
     }
 
     fn test(&mut self, path: &str, value: Option<Value>) -> Result<(), String> {
         let found = if path.is_empty() {
             Some(&self.root)
         } else {
-            let Some((holder, key)) = self.find(path) else {
+            let Some((holder, key)) = find(&mut self.root, path) else {
                 return Err(format!("test operation does not apply: is missing path: {path}: missing value"));
             };
             get(holder, &key).map_err(|why| format!("error in test for path: '{path}': {why}"))?
@@ -190,24 +207,24 @@ impl Document {
             false => Err(format!("testing value {path} failed: test failed")),
         }
     }
+}
 
-    /// The object or list that holds what the path ends in, and the key of that in it.
-    fn find(&mut self, path: &str) -> Option<(&mut Value, String)> {
-        let (holders, key) = path.rsplit_once('/')?;
-        let mut holder = &mut self.root;
-        for name in holders.split('/').skip(1) {
-            let name = decoded(name);
-            holder = match holder {
-                Value::Object(fields) => fields.get_mut(&name)?,
-                Value::Array(items) => {
-                    let at = index(&name, items.len()).ok()?;
-                    items.get_mut(at)?
-                }
-                _ => return None,
-            };
-        }
-        matches!(holder, Value::Object(_) | Value::Array(_)).then(|| (holder, decoded(key)))
+/// The object or list that holds what the path ends in, and the key of that in it.
+fn find<'a>(root: &'a mut Value, path: &str) -> Option<(&'a mut Value, String)> {
+    let (holders, key) = path.rsplit_once('/')?;
+    let mut holder = root;
+    for name in holders.split('/').skip(1) {
+        let name = decoded(name);
+        holder = match holder {
+            Value::Object(fields) => fields.get_mut(&name)?,
+            Value::Array(items) => {
+                let at = index(&name, items.len()).ok()?;
+                items.get_mut(at)?
+            }
+            _ => return None,
+        };
     }
+    matches!(holder, Value::Object(_) | Value::Array(_)).then(|| (holder, decoded(key)))
 }
 
 fn decoded(name: &str) -> String {
@@ -238,9 +255,13 @@ fn get<'a>(holder: &'a Value, key: &str) -> Result<Option<&'a Value>, String> {
     }
 }
 
-fn take(holder: &mut Value, key: &str) -> Result<Value, String> {
+fn take(holder: &mut Value, key: &str, steps: &mut Steps) -> Result<Value, String> {
     match holder {
-        Value::Array(items) => index(key, items.len()).map(|at| items.remove(at)),
+        Value::Array(items) => {
+            let at = index(key, items.len())?;
+            steps.take(items.len() - at)?;
+            Ok(items.remove(at))
+        }
         Value::Object(fields) => {
             fields.remove(key).ok_or_else(|| format!("Unable to remove nonexistent key: {key}: missing value"))
         }
@@ -248,8 +269,8 @@ fn take(holder: &mut Value, key: &str) -> Result<Value, String> {
     }
 }
 
-fn insert(holder: &mut Value, key: &str, value: Value, path: &str) -> Result<(), String> {
-    ensure_depth(path, &value)?;
+fn insert(holder: &mut Value, key: &str, value: Value, path: &str, steps: &mut Steps) -> Result<(), String> {
+    ensure_depth(path, &value, steps)?;
     match holder {
         Value::Array(items) if key == "-" => items.push(value),
         Value::Array(items) => {
@@ -257,6 +278,7 @@ fn insert(holder: &mut Value, key: &str, value: Value, path: &str) -> Result<(),
                 true => format!("value was not a proper array index: '{key}': {why}"),
                 false => why,
             })?;
+            steps.take(items.len() - at)?;
             items.insert(at, value);
         }
         Value::Object(fields) => drop(fields.insert(key.to_owned(), value)),
@@ -265,19 +287,29 @@ fn insert(holder: &mut Value, key: &str, value: Value, path: &str) -> Result<(),
     Ok(())
 }
 
-fn ensure_depth(path: &str, value: &Value) -> Result<(), String> {
+fn ensure_depth(path: &str, value: &Value, steps: &mut Steps) -> Result<(), String> {
     let holders = path.matches('/').count();
-    match DEPTH_MAX.checked_sub(holders).is_some_and(|left| fits(value, left)) {
-        true => Ok(()),
-        false => Err(format!("the patched object would be more than {DEPTH_MAX} levels deep")),
+    match DEPTH_MAX.checked_sub(holders) {
+        Some(left) if fits(value, left, steps)? => Ok(()),
+        _ => Err(format!("the patched object would be more than {DEPTH_MAX} levels deep")),
     }
 }
 
-fn fits(value: &Value, levels: usize) -> bool {
-    let inside = |inner: &Value| fits(inner, levels - 1);
+fn fits(value: &Value, levels: usize, steps: &mut Steps) -> Result<bool, String> {
+    steps.take(1)?;
     match value {
-        Value::Object(fields) => levels > 0 && fields.values().all(inside),
-        Value::Array(items) => levels > 0 && items.iter().all(inside),
-        _ => true,
+        Value::Object(fields) => all_fit(fields.values(), levels, steps),
+        Value::Array(items) => all_fit(items.iter(), levels, steps),
+        _ => Ok(true),
     }
+}
+
+fn all_fit<'a>(inside: impl Iterator<Item = &'a Value>, levels: usize, steps: &mut Steps) -> Result<bool, String> {
+    let Some(levels) = levels.checked_sub(1) else { return Ok(false) };
+    for value in inside {
+        if !fits(value, levels, steps)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -12,19 +12,36 @@ fn pod() -> &'static Type {
 
 /// Trees whose names mean something to a strategic merge patch of a pod.
 fn tree() -> impl Strategy<Value = Value> {
-    let names = "metadata|spec|containers|name|finalizers|labels|env|volumes|\\$patch|\\$retainKeys\
-        |\\$setElementOrder/(containers|finalizers|env)?|\\$deleteFromPrimitiveList/(finalizers|env)|x";
+    let names = [
+        "metadata",
+        "spec",
+        "containers",
+        "name",
+        "finalizers",
+        "env",
+        "x",
+        "$patch",
+        "$retainKeys",
+        "$setElementOrder/containers",
+        "$setElementOrder/finalizers",
+        "$setElementOrder/",
+        "$deleteFromPrimitiveList/finalizers",
+        "$deleteFromPrimitiveList/env",
+    ];
+    let name = prop::sample::select(names.to_vec()).prop_map(str::to_owned);
+    let word = prop::sample::select(&["a", "b", "replace", "delete", "merge", "name"][..]);
     let scalar = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         (-2i64..3).prop_map(Value::from),
         (-2.0..2.0f64).prop_map(Value::from),
-        "[ab]|replace|delete|merge|name".prop_map(Value::from),
+        word.prop_map(Value::from),
     ];
     scalar.prop_recursive(5, 30, 4, move |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map(names, inner, 0..5).prop_map(|map| Value::Object(map.into_iter().collect())),
+            prop::collection::btree_map(name.clone(), inner, 0..5)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     })
 }
@@ -103,6 +120,15 @@ fn a_json_patch_has_bounds() {
     let text =
         "Unable to complete the copy, the accumulated size increase of copy is 6291430, exceeding the limit 3145728";
     assert_eq!(refused(&json!({"a": [1, 2]}), &doubling), PatchError::Unprocessable(text.to_owned()));
+}
+
+#[test]
+fn a_long_list_is_not_moved_about_without_end() {
+    let shifting = Value::from(vec![json!({"op": "add", "path": "/a/0", "value": 1}); OPERATIONS_MAX]);
+    let text =
+        PatchError::Unprocessable("error in add for path: '/a/0': the patch takes more than 67108864 steps".to_owned());
+    assert_eq!(refused(&json!({"a": vec![1; 100_000]}), &shifting), text);
+    assert!(json(&json!({"a": vec![1; 100]}), shifting.to_string().as_bytes()).is_ok());
 }
 
 #[test]
