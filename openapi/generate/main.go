@@ -23,11 +23,13 @@ var outputs = []struct {
 	{"damaged", "../tests/go/damaged.txt", writeDamaged},
 	{"quantities", "../tests/go/quantities.txt", writeQuantities},
 	{"times", "../tests/go/times.txt", writeTimes},
+	{"selectors", "../../apiserver/tests/go/selectors.txt", writeSelectors},
+	{"patches", "../../apiserver/tests/go/patches.txt", writePatches},
 }
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: generate write | table | vectors | mistakes | damaged | quantities | times [-each n] [-seed n]")
+		fmt.Fprintln(os.Stderr, "usage: generate write | table | vectors | mistakes | damaged | quantities | times | selectors | patches [-each n] [-seed n]")
 		os.Exit(2)
 	}
 	flags := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
