@@ -1,0 +1,95 @@
+// Writes what a Kubernetes API server makes of objects that leave things out: pairs of an object as written and the same
+// object after decoding, which sets the defaults.
+//
+//	go run . > ../../tests/go/defaults.txt      the objects of objects/, and one with holes for every kind that has defaults
+//	go run . -each 20 -seed 7 > many.txt        more objects with holes, for a longer test run
+package main
+
+import (
+	"bufio"
+	"embed"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed objects
+var objects embed.FS
+
+// filled holds objects of every kind, with most fields set: the last part of each line.
+const filled = "../../tests/go/vectors.txt"
+
+func main() {
+	each := flag.Int("each", 1, "objects with holes for each filled one")
+	seed := flag.Uint64("seed", 1, "of the holes")
+	flag.Parse()
+	out := bufio.NewWriter(os.Stdout)
+	s := newServer()
+	for _, object := range written() {
+		after, err := s.decoded(object)
+		must(err)
+		fmt.Fprintf(out, "%s\t%s\n", object, after)
+	}
+	random := rand.New(rand.NewPCG(*seed, 0))
+	for _, object := range filledObjects() {
+		for range *each {
+			s.writeHoled(out, random, object)
+		}
+	}
+	must(out.Flush())
+}
+
+// writeHoled prints an object with holes if the server has something to say about them, and does not refuse it.
+func (s *server) writeHoled(out io.Writer, random *rand.Rand, text []byte) {
+	var object map[string]any
+	must(json.Unmarshal(text, &object))
+	pierce(random, object, true)
+	before, err := json.Marshal(object)
+	must(err)
+	plain, err := s.plain(before)
+	if err != nil {
+		return
+	}
+	if after, err := s.decoded(before); err == nil && string(after) != string(plain) {
+		fmt.Fprintf(out, "%s\t%s\n", before, after)
+	}
+}
+
+// written are the objects of objects/, as JSON.
+func written() (all [][]byte) {
+	files, err := objects.ReadDir("objects")
+	must(err)
+	for _, file := range files {
+		text, err := objects.ReadFile("objects/" + file.Name())
+		must(err)
+		for part := range strings.SplitSeq(string(text), "\n---\n") {
+			object, err := yaml.YAMLToJSONStrict([]byte(part))
+			must(err)
+			all = append(all, object)
+		}
+	}
+	return all
+}
+
+func filledObjects() (all [][]byte) {
+	text, err := os.ReadFile(filled)
+	must(err)
+	for line := range strings.Lines(string(text)) {
+		parts := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		all = append(all, []byte(parts[len(parts)-1]))
+	}
+	return all
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
