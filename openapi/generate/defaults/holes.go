@@ -22,7 +22,11 @@ var telling = map[string][]any{
 
 const digest = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 
-// pierce makes holes into an object; its name, kind and version stay.
+// foreign are the fields that decoding turns into others, which is no matter of defaults: text becomes data, and the
+// measured load becomes an annotation.
+var foreign = []string{"stringData", "currentCPUUtilizationPercentage"}
+
+// pierce makes holes into an object; its kind and version stay.
 func pierce(random *rand.Rand, object map[string]any, root bool) {
 	names := make([]string, 0, len(object))
 	for name := range object {
@@ -33,7 +37,7 @@ func pierce(random *rand.Rand, object map[string]any, root bool) {
 		if root && (name == "apiVersion" || name == "kind") {
 			continue
 		}
-		if random.IntN(holes) == 0 {
+		if random.IntN(holes) == 0 || slices.Contains(foreign, name) {
 			delete(object, name)
 			continue
 		}
@@ -43,7 +47,21 @@ func pierce(random *rand.Rand, object map[string]any, root bool) {
 			continue
 		}
 		pierceValue(random, object[name])
+		if isEmpty(object[name]) {
+			delete(object, name)
+		}
 	}
+}
+
+// isEmpty finds what is left of a list or map of which nothing is left: the server sees none there.
+func isEmpty(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		return len(value) == 0
+	case []any:
+		return len(value) == 0
+	}
+	return false
 }
 
 func pierceValue(random *rand.Rand, value any) {

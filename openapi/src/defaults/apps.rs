@@ -21,6 +21,10 @@ pub(super) fn rules() -> Vec<Rule> {
             .set("revisionHistoryLimit", 10),
         stateful_set(on("StatefulSetSpec")),
         on("ReplicaSetSpec").set("replicas", 1),
+        // What stays of a strategy that is not in use: the server's own types have no pointers here.
+        on("RollingUpdateDeployment").set("maxUnavailable", 0).set("maxSurge", 0),
+        on("RollingUpdateDaemonSet").set("maxUnavailable", 0).set("maxSurge", 0),
+        on("RollingUpdateStatefulSetStrategy").set("partition", 0),
     ]
 }
 

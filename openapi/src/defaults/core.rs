@@ -37,7 +37,7 @@ fn service(rule: Rule) -> Rule {
             service.set("spec.sessionAffinityConfig.clientIP.timeoutSeconds", AFFINITY_SECONDS)
         })
         .set("spec.type", "ClusterIP")
-        .each("spec.ports", |port| port.copy("port", "targetPort"))
+        .each("spec.ports", |port| port.copy("port", "targetPort").set("targetPort", 0))
         .given("spec.type", "ClusterIP", |service| {
             service
                 .having("spec.externalIPs", |service| service.set("spec.externalTrafficPolicy", "Cluster"))

@@ -36,7 +36,8 @@ static PLANS: LazyLock<Plans> = LazyLock::new(|| Plans::new(rules()));
 /// Brings an object to what an API server holds after decoding it: every default is in its place.
 ///
 /// Expects an object that [`normalize`](crate::normalize) has brought into form, and leaves it in form. Applying the
-/// defaults again changes nothing.
+/// defaults again changes nothing. An empty list or map is as good as none, which Go tells apart in two places: the
+/// `allocatable` of a `Node` and the `policies` of an autoscaler.
 pub fn apply(object: &mut Value, ty: &'static Type) {
     if let Value::Object(map) = object {
         PLANS.apply(map, ty);
