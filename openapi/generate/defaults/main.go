@@ -1,12 +1,12 @@
 // Writes what a Kubernetes API server makes of objects that leave things out: pairs of an object as written and the same
 // object after decoding, which sets the defaults. Where the server adds nothing, the second one is left out.
 //
-//	go run . > ../../tests/go/defaults.txt      the objects of objects/, and some with holes for every kind
-//	go run . -each 20 -seed 7 > many.txt        more objects with holes, for a longer test run
+//	go run . write                          the file of the repository: the objects of objects/, and some with holes
+//	go run . pairs -each 20 -seed 7 > many.txt   more objects with holes, for a longer test run
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"embed"
 	"encoding/json"
 	"flag"
@@ -25,24 +25,44 @@ var objects embed.FS
 // filled holds objects of every kind, with most fields set: the last part of each line.
 const filled = "../../tests/go/vectors.txt"
 
+const path = "../../tests/go/defaults.txt"
+
 func main() {
-	each := flag.Int("each", 1, "objects with holes for each filled one")
-	seed := flag.Uint64("seed", 1, "of the holes")
-	flag.Parse()
-	out := bufio.NewWriter(os.Stdout)
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: defaults write | pairs [-each n] [-seed n]")
+		os.Exit(2)
+	}
+	flags := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
+	each := flags.Int("each", 1, "objects with holes for each filled one")
+	seed := flags.Uint64("seed", 1, "of the holes")
+	must(flags.Parse(os.Args[2:]))
+	var text bytes.Buffer
+	switch os.Args[1] {
+	case "write":
+		writePairs(&text, 1, 1)
+		must(os.WriteFile(path, text.Bytes(), 0o644))
+	case "pairs":
+		writePairs(&text, *seed, *each)
+		_, err := os.Stdout.Write(text.Bytes())
+		must(err)
+	default:
+		must(fmt.Errorf("no such output as %q", os.Args[1]))
+	}
+}
+
+func writePairs(out io.Writer, seed uint64, each int) {
 	s := newServer()
 	for _, object := range written() {
 		after, err := s.decoded(object)
 		must(err)
 		fmt.Fprintf(out, "%s\t%s\n", object, after)
 	}
-	random := rand.New(rand.NewPCG(*seed, 0))
+	random := rand.New(rand.NewPCG(seed, 0))
 	for _, object := range filledObjects() {
-		for range *each {
+		for range each {
 			s.writeHoled(out, random, object)
 		}
 	}
-	must(out.Flush())
 }
 
 // writeHoled prints an object with holes, unless the server refuses it.

@@ -16,12 +16,12 @@ pub(super) fn rules() -> Vec<Rule> {
         on("DaemonSetSpec")
             .set("updateStrategy.type", "RollingUpdate")
             .given("updateStrategy.type", "RollingUpdate", |spec| {
-                spec.set("updateStrategy.rollingUpdate.maxUnavailable", 1).set("updateStrategy.rollingUpdate.maxSurge", 0)
+                spec.set("updateStrategy.rollingUpdate.maxUnavailable", 1)
             })
             .set("revisionHistoryLimit", 10),
         stateful_set(on("StatefulSetSpec")),
         on("ReplicaSetSpec").set("replicas", 1),
-        // What stays of a strategy that is not in use: the server's own types have no pointers here.
+        // The server's own types have no pointers here, so that even a strategy which is not in use says zero.
         on("RollingUpdateDeployment").set("maxUnavailable", 0).set("maxSurge", 0),
         on("RollingUpdateDaemonSet").set("maxUnavailable", 0).set("maxSurge", 0),
         on("RollingUpdateStatefulSetStrategy").set("partition", 0),
@@ -36,8 +36,7 @@ fn stateful_set(spec: Rule) -> Rule {
         })
         .given("updateStrategy.type", "RollingUpdate", |spec| {
             spec.having("updateStrategy.rollingUpdate", |spec| {
-                spec.set("updateStrategy.rollingUpdate.partition", 0)
-                    .set("updateStrategy.rollingUpdate.maxUnavailable", 1)
+                spec.set("updateStrategy.rollingUpdate.maxUnavailable", 1)
             })
         })
         .set("persistentVolumeClaimRetentionPolicy.whenDeleted", "Retain")

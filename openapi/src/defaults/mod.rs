@@ -77,12 +77,22 @@ mod tests {
         assert_eq!(unknown, Vec::<String>::new());
     }
 
+    fn check(written: &str, held: &str) {
+        let mut object: Value = serde_json::from_str(written).unwrap();
+        apply(&mut object, crate::builtin::kind("", "v1", "Pod").unwrap());
+        assert_eq!(object, serde_json::from_str::<Value>(held).unwrap(), "{written}");
+    }
+
     #[test]
-    fn nothing_happens_to_what_is_no_object() {
-        let pod = crate::builtin::kind("", "v1", "Pod").unwrap();
-        for text in ["null", "[]", "7", r#"{"spec": 7}"#, r#"{"spec": {"containers": {"a": 1}, "volumes": [1, null]}}"#] {
-            let mut object: Value = serde_json::from_str(text).unwrap();
-            apply(&mut object, pod);
+    fn what_is_of_the_wrong_type_stays() {
+        for text in ["null", "[]", "7", r#"{"spec": 7}"#, r#"{"spec": [{}], "status": {"podIPs": [7]}}"#] {
+            check(text, text);
         }
+        let held = r#"{
+            "containers": {"a": 1}, "volumes": [1, null],
+            "dnsPolicy": "ClusterFirst", "enableServiceLinks": true, "restartPolicy": "Always",
+            "schedulerName": "default-scheduler", "securityContext": {}, "terminationGracePeriodSeconds": 30
+        }"#;
+        check(r#"{"spec": {"containers": {"a": 1}, "volumes": [1, null]}}"#, &format!(r#"{{"spec": {held}}}"#));
     }
 }

@@ -23,7 +23,11 @@ pub(super) fn rules() -> Vec<Rule> {
             .set("schedulerName", "default-scheduler"),
         container(on("Container")),
         container(on("EphemeralContainer")),
-        on("Probe").set("timeoutSeconds", 1).set("periodSeconds", 10).set("successThreshold", 1).set("failureThreshold", 3),
+        on("Probe")
+            .set("timeoutSeconds", 1)
+            .set("periodSeconds", 10)
+            .set("successThreshold", 1)
+            .set("failureThreshold", 3),
         on("HTTPGetAction").set("path", "/").set("scheme", "HTTP"),
         on("ObjectFieldSelector").set("apiVersion", "v1"),
         on("Volume").then(empty_directory),
@@ -33,7 +37,8 @@ pub(super) fn rules() -> Vec<Rule> {
         on("DownwardAPIVolumeSource").set("defaultMode", FILE_MODE),
         on("ProjectedVolumeSource").set("defaultMode", FILE_MODE),
         on("ServiceAccountTokenProjection").set("expirationSeconds", 3600),
-        on("ImageVolumeSource").lacking("pullPolicy", |source| source.then(|source| pull(source, "reference", "pullPolicy"))),
+        on("ImageVolumeSource")
+            .lacking("pullPolicy", |source| source.then(|source| pull(source, "reference", "pullPolicy"))),
     ]
 }
 

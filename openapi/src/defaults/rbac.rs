@@ -9,8 +9,10 @@ pub(super) fn rules() -> Vec<Rule> {
     vec![
         on("RoleBinding").set("roleRef.apiGroup", GROUP),
         on("ClusterRoleBinding").set("roleRef.apiGroup", GROUP),
-        on("Subject")
-            .given("kind", "User", |subject| subject.set("apiGroup", GROUP))
-            .given("kind", "Group", |subject| subject.set("apiGroup", GROUP)),
+        on("Subject").given("kind", "User", |subject| subject.set("apiGroup", GROUP)).given(
+            "kind",
+            "Group",
+            |subject| subject.set("apiGroup", GROUP),
+        ),
     ]
 }
