@@ -48,6 +48,7 @@ generate: ## Write the table of built-in kinds and what tests compare with anew,
 	@command -v go >/dev/null || { echo "go is missing: generating needs it" >&2; exit 1; }
 	cd openapi/generate && go run . write
 	cd apiserver/generate/print && go run .
+	cd openapi/generate/defaults && go run . write
 
 bench: bench-storage ## Measure everything that can be measured
 

@@ -14,19 +14,21 @@ import (
 var suffixes = []string{"", "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
 	"e3", "E-2", "e+6", "e-12", "e20", "i", "K", "mm", "e", " "}
 
-// writeQuantities prints: a text, a tab, and its canonical form or "!" and the error.
+// writeQuantities prints: a text, its canonical form or "!" and the error, and that form rounded up to thousandths.
 func writeQuantities(out io.Writer, seed uint64, count int) {
 	f := &filler{random: rand.New(rand.NewPCG(seed, 2))}
 	for range max(count, 600) {
 		text := pick(f, "", "", "", "-", "+") + f.digits() + pick(f, "", "", "."+f.digits(), ".") + pick(f, suffixes...)
 		q, err := quantity.ParseQuantity(text)
 		if err != nil {
-			fmt.Fprintf(out, "%s\t!%s\n", text, err)
+			fmt.Fprintf(out, "%s\t!%s\t!%s\n", text, err, err)
 			continue
 		}
 		// Above the suffix E, Go prints the digits without any suffix: another number. Not an example to follow.
 		if printed := quantity.MustParse(q.String()); printed.Cmp(q) == 0 {
-			fmt.Fprintf(out, "%s\t%s\n", text, q.String())
+			plain := q.String()
+			q.RoundUp(quantity.Milli)
+			fmt.Fprintf(out, "%s\t%s\t%s\n", text, plain, q.String())
 		}
 	}
 }

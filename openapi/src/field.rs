@@ -133,6 +133,9 @@ mod tests {
             text(FieldError::not_supported("spec.type", "Odd", &["NodePort", "ClusterIP"])),
             "spec.type: Unsupported value: \"Odd\": supported values: \"ClusterIP\", \"NodePort\""
         );
-        assert_eq!(text(FieldError::duplicate("spec.ports[1].name", "a")), "spec.ports[1].name: Duplicate value: \"a\"");
+        assert_eq!(
+            text(FieldError::duplicate("spec.ports[1].name", "a")),
+            "spec.ports[1].name: Duplicate value: \"a\""
+        );
     }
 }

@@ -47,7 +47,8 @@ pub(crate) fn is_hidden(field: &Field, value: &Value) -> bool {
     }
 }
 
-fn is_empty(value: &Value) -> bool {
+/// Whether a value is the zero of its element, or holds nothing.
+pub(crate) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Bool(value) => !value,

@@ -17,6 +17,8 @@ pub enum QuantityError {
 
 /// The smallest step: anything finer is rounded up to it.
 const NANO: i64 = -9;
+/// The smallest step of a resource, such as a container's request.
+const MILLI: i64 = -3;
 /// Binary quantities are capped here.
 const BINARY_MAX: u64 = i64::MAX as u64;
 
@@ -40,9 +42,19 @@ struct Parts<'a> {
 
 /// The text by which Go would print the quantity that `text` says.
 pub fn canonical(text: &str) -> Result<Cow<'_, str>, QuantityError> {
+    in_steps(text, NANO)
+}
+
+/// The same, rounded up to thousandths: no resource is counted in anything finer.
+pub fn canonical_in_milli(text: &str) -> Result<Cow<'_, str>, QuantityError> {
+    in_steps(text, MILLI)
+}
+
+fn in_steps(text: &str, step: i64) -> Result<Cow<'_, str>, QuantityError> {
     let parts = split(text)?;
     let (format, exponent) = interpret(parts.suffix).ok_or(QuantityError::Suffix)?;
-    if keeps_its_text(&parts, format, exponent) {
+    let is_whole = format == Format::Binary || i64::from(exponent) - len(parts.fraction) >= step;
+    if is_whole && keeps_its_text(&parts, format, exponent) {
         return Ok(Cow::Borrowed(text));
     }
     let number = &text[..text.len() - parts.suffix.len()];
@@ -55,7 +67,7 @@ pub fn canonical(text: &str) -> Result<Cow<'_, str>, QuantityError> {
         Format::Binary => number.multiply(1 << exponent),
         Format::Decimal | Format::Exponent => number.exponent += i64::from(exponent),
     }
-    number.round_up(NANO);
+    number.round_up(step);
     number.trim();
     let printed = number.print(format);
     Ok(Cow::Owned(if parts.negative && printed != "0" { format!("-{printed}") } else { printed }))

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 mod damage;
+mod defaults;
 mod mistakes;
 mod quantities;
 mod survival;

@@ -1,12 +1,14 @@
 //! Quantities as written, and as Go prints them.
 
-use openapi::scalar::quantity::canonical;
+use openapi::scalar::quantity::{canonical, canonical_in_milli};
 
 #[test]
 fn quantities_print_as_in_go() {
-    for [text, expected] in super::lines("quantities.txt") {
+    for [text, expected, rounded] in super::lines("quantities.txt") {
         let found = canonical(&text).map_or_else(|error| format!("!{error}"), |text| text.into_owned());
         assert_eq!(found, expected, "{text:?}");
+        let found = canonical_in_milli(&text).map_or_else(|error| format!("!{error}"), |text| text.into_owned());
+        assert_eq!(found, rounded, "{text:?} in thousandths");
     }
 }
 

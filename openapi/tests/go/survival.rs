@@ -1,4 +1,4 @@
-//! Broken bytes: whatever happens to real objects on the way, decoding ends with an answer.
+//! Broken bytes and made-up objects: whatever happens to real objects on the way, there is an answer.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use openapi::builtin::{Element, Field, Form, Type, table};
 use openapi::protobuf::{decode, encode};
-use openapi::{check, normalize};
+use openapi::{check, defaults, normalize};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
@@ -36,6 +36,21 @@ proptest! {
         if let Ok(found) = decode(&wire) {
             prop_assert!(encode(&found).is_ok());
         }
+    }
+
+    #[test]
+    fn defaults_leave_an_object_in_form(kind in any::<prop::sample::Index>(), seed in any::<u64>()) {
+        let kinds: Vec<_> = table().kinds().collect();
+        let (_, _, ty) = kinds[kind.index(kinds.len())];
+        let mut object = Maker { state: seed | 1 }.object(ty, 0);
+        normalize(&mut object, ty);
+        defaults::apply(&mut object, ty);
+        prop_assert_eq!(check(&object, ty), vec![]);
+        let mut again = object.clone();
+        normalize(&mut again, ty);
+        prop_assert_eq!(super::difference(&again, &object), None);
+        defaults::apply(&mut again, ty);
+        prop_assert_eq!(super::difference(&again, &object), None);
     }
 
     #[test]
