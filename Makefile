@@ -47,6 +47,7 @@ fmt: ## Format everything
 generate: ## Write the table of built-in kinds anew, from the Go modules that define them (needs Go)
 	@command -v go >/dev/null || { echo "go is missing: generating the table of built-in kinds needs it" >&2; exit 1; }
 	cd openapi/generate && go run . write
+	cd openapi/generate && go run ./documents > ../tests/go/documents.txt
 
 bench: bench-storage ## Measure everything that can be measured
 

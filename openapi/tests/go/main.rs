@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 mod damage;
+mod documents;
 mod mistakes;
 mod quantities;
 mod survival;
