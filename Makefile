@@ -49,6 +49,7 @@ generate: ## Write the table of built-in kinds and what tests compare with anew,
 	cd openapi/generate && go run . write
 	cd apiserver/generate/print && go run .
 	cd openapi/generate/defaults && go run . write
+	cd openapi/generate && go run ./documents > ../tests/go/documents.txt
 
 bench: bench-storage ## Measure everything that can be measured
 

@@ -52,7 +52,7 @@ func readSource(path string) *source {
 		for _, file := range pkg.Files {
 			for _, decl := range file.Decls {
 				if decl, ok := decl.(*ast.GenDecl); ok {
-					s.readDecl(decl, above(positions, file, decl), values)
+					s.readDecl(file, decl, above(positions, file, decl), values)
 				}
 			}
 		}
@@ -80,7 +80,7 @@ func above(positions *token.FileSet, file *ast.File, decl *ast.GenDecl) *ast.Com
 	return nil
 }
 
-func (s *source) readDecl(decl *ast.GenDecl, above *ast.CommentGroup, values map[string][]string) {
+func (s *source) readDecl(file *ast.File, decl *ast.GenDecl, above *ast.CommentGroup, values map[string][]string) {
 	for _, spec := range decl.Specs {
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
@@ -90,20 +90,49 @@ func (s *source) readDecl(decl *ast.GenDecl, above *ast.CommentGroup, values map
 				s.fields[spec.Name.Name] = readFields(body)
 			}
 		case *ast.ValueSpec:
-			name, ok := spec.Type.(*ast.Ident)
-			if decl.Tok != token.CONST || !ok {
-				continue
-			}
-			for i, value := range spec.Values {
-				if text, ok := value.(*ast.BasicLit); ok && text.Kind == token.STRING {
-					plain, err := strconv.Unquote(text.Value)
-					must(err)
-					values[name.Name] = append(values[name.Name], plain)
-					s.constants[spec.Names[i].Name] = text.Value
-				}
+			if decl.Tok == token.CONST {
+				s.readConstants(file, spec, values)
 			}
 		}
 	}
+}
+
+// readConstants reads the texts of a named type, declared as `A T = "a"` or as `A = T("a")`.
+func (s *source) readConstants(file *ast.File, spec *ast.ValueSpec, values map[string][]string) {
+	for i, value := range spec.Values {
+		name, ok := spec.Type.(*ast.Ident)
+		if call, isCall := value.(*ast.CallExpr); isCall && len(call.Args) == 1 {
+			name, ok = call.Fun.(*ast.Ident)
+			value = call.Args[0]
+		}
+		literal := literalOf(file, value)
+		if !ok || literal == "" {
+			continue
+		}
+		plain, err := strconv.Unquote(literal)
+		must(err)
+		values[name.Name] = append(values[name.Name], plain)
+		s.constants[spec.Names[i].Name] = literal
+	}
+}
+
+// literalOf is the literal of a text, which may be a constant of an imported package; empty for anything else.
+func literalOf(file *ast.File, value ast.Expr) string {
+	switch value := value.(type) {
+	case *ast.BasicLit:
+		if value.Kind == token.STRING {
+			return value.Value
+		}
+	case *ast.SelectorExpr:
+		for _, spec := range file.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
+			must(err)
+			if pkg, ok := value.X.(*ast.Ident); ok && spec.Name != nil && spec.Name.Name == pkg.Name {
+				return readSource(path).constants[value.Sel.Name]
+			}
+		}
+	}
+	return ""
 }
 
 // value is a default as JSON: a literal, or ref(name of a constant).

@@ -15,6 +15,7 @@ mod wire;
 pub use decode::{decode, decode_message};
 pub use encode::{EncodeError, encode, encode_message, encode_watch_event};
 pub use envelope::{Envelope, MAGIC, is_enveloped};
+pub(crate) use wire::Writer;
 
 /// Levels of JSON nesting that a message may reach: what the JSON parser accepts too, so that everything that comes in
 /// as protobuf can be read back as JSON.

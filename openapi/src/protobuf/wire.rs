@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
 
 /// Writes a message from its end, so that every length is known when its turn comes.
 #[derive(Default)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     /// The message is `buffer[start..]`.
     buffer: Vec<u8>,
     start: usize,
@@ -120,16 +120,16 @@ pub(super) struct Writer {
 const FIRST_BUFFER: usize = 1024;
 
 impl Writer {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.buffer.len() - self.start
     }
 
-    pub(super) fn finish(mut self) -> Vec<u8> {
+    pub(crate) fn finish(mut self) -> Vec<u8> {
         self.buffer.drain(..self.start);
         self.buffer
     }
 
-    pub(super) fn prepend(&mut self, bytes: &[u8]) {
+    pub(crate) fn prepend(&mut self, bytes: &[u8]) {
         if self.start < bytes.len() {
             self.grow(bytes.len());
         }
@@ -146,7 +146,7 @@ impl Writer {
         self.start += more;
     }
 
-    pub(super) fn varint(&mut self, mut value: u64) {
+    pub(crate) fn varint(&mut self, mut value: u64) {
         let mut bytes = [0u8; 10];
         let mut length = 0;
         loop {
@@ -164,24 +164,24 @@ impl Writer {
         self.varint(u64::from(number) << 3 | u64::from(wire));
     }
 
-    pub(super) fn varint_field(&mut self, number: u32, value: u64) {
+    pub(crate) fn varint_field(&mut self, number: u32, value: u64) {
         self.varint(value);
         self.tag(number, VARINT);
     }
 
-    pub(super) fn fixed64_field(&mut self, number: u32, value: u64) {
+    pub(crate) fn fixed64_field(&mut self, number: u32, value: u64) {
         self.prepend(&value.to_le_bytes());
         self.tag(number, FIXED64);
     }
 
-    pub(super) fn bytes_field(&mut self, number: u32, bytes: &[u8]) {
+    pub(crate) fn bytes_field(&mut self, number: u32, bytes: &[u8]) {
         self.prepend(bytes);
         self.varint(bytes.len() as u64);
         self.tag(number, BYTES);
     }
 
     /// Closes a nested message: everything written since `len()` was `since`.
-    pub(super) fn close(&mut self, number: u32, since: usize) {
+    pub(crate) fn close(&mut self, number: u32, since: usize) {
         self.varint((self.len() - since) as u64);
         self.tag(number, BYTES);
     }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 mod damage;
 mod defaults;
+mod documents;
 mod mistakes;
 mod quantities;
 mod survival;

@@ -1,0 +1,127 @@
+//! Schemas of custom resources: published as they are in version 3, and reduced to what version 2 can say.
+
+use serde_json::{Map, Value, json};
+
+use super::described::{Kind, Schema};
+use super::operations::{META, list_name};
+use super::schemas::{Dialect, Schemas, group_version_kind};
+use crate::builtin::{Type, table};
+
+const V3_PLACE: &str = "#/components/schemas/";
+
+impl Schemas<'_> {
+    pub(super) fn add_inline(&mut self, name: &str, value: &Value) {
+        if self.has(name) {
+            return;
+        }
+        let mut schema = value.clone();
+        let mut referred = Vec::new();
+        references(&schema, &mut referred);
+        referred.into_iter().for_each(|ty| self.add_type(ty));
+        if self.dialect() == Dialect::V2 {
+            reduce(&mut schema);
+        }
+        self.insert(name.to_owned(), schema);
+    }
+
+    /// The list of a custom resource, which nobody defines.
+    pub(super) fn add_inline_list(&mut self, name: &str, kind: Kind<'_>) {
+        let list = format!("{}List", kind.kind);
+        self.add_shared_model(&format!("{META}.ListMeta"));
+        let schema = json!({
+            "type": "object",
+            "description": format!("{list} is a list of {}", kind.kind),
+            "required": ["items"],
+            "properties": {
+                "apiVersion": {"type": "string"},
+                "kind": {"type": "string"},
+                "metadata": self.dialect().reference(&format!("{META}.ListMeta")),
+                "items": {"type": "array", "items": self.dialect().reference(name)},
+            },
+            "x-kubernetes-group-version-kind": [group_version_kind(Kind { kind: &list, ..kind })],
+        });
+        self.insert(list_name(&Schema::Inline { name, value: &Value::Null }), schema);
+    }
+
+    fn add_shared_model(&mut self, model: &str) {
+        if let Some(ty) = type_of(model) {
+            self.add_type(ty);
+        }
+    }
+}
+
+fn type_of(model: &str) -> Option<&'static Type> {
+    let (package, name) = model.rsplit_once('.')?;
+    table().types.iter().find(|ty| ty.name == name && ty.package.model == package)
+}
+
+/// The types of the table that a schema refers to.
+fn references(schema: &Value, found: &mut Vec<&'static Type>) {
+    match schema {
+        Value::Object(map) => {
+            let model = map.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix(V3_PLACE));
+            found.extend(model.and_then(type_of));
+            map.values().for_each(|inner| references(inner, found));
+        }
+        Value::Array(items) => items.iter().for_each(|inner| references(inner, found)),
+        _ => {}
+    }
+}
+
+/// Leaves of a schema what version 2 has words for and kubectl can read: alternatives go, and what may be null or hold
+/// unknown fields may be anything.
+fn reduce(schema: &mut Value) {
+    let Value::Object(map) = schema else { return };
+    unwrap_reference(map);
+    for name in ["allOf", "oneOf", "anyOf", "not", "default"] {
+        map.remove(name);
+    }
+    let is = |map: &Map<String, Value>, name: &str| map.get(name) == Some(&Value::Bool(true));
+    let open = is(map, "x-kubernetes-preserve-unknown-fields");
+    let nullable = is(map, "nullable");
+    map.remove("nullable");
+    if open || nullable {
+        map.remove("items");
+        map.remove("properties");
+    }
+    let word = map.get("type").and_then(Value::as_str).unwrap_or_default();
+    if nullable || (open && word == "object") || (word == "array" && !map.contains_key("items")) {
+        map.remove("type");
+    }
+    require_no_nullable(map);
+    if let Some(Value::Object(properties)) = map.get_mut("properties") {
+        properties.values_mut().for_each(reduce);
+    }
+    for name in ["items", "additionalProperties"] {
+        if let Some(inner) = map.get_mut(name) {
+            reduce(inner);
+        }
+    }
+}
+
+/// A reference with something beside it stands alone in `allOf` in version 3, and beside it in version 2.
+fn unwrap_reference(map: &mut Map<String, Value>) {
+    let wrapped = map.get("allOf").and_then(|all| all.get(0)).and_then(|first| first.get("$ref")).cloned();
+    let reference = wrapped.or_else(|| map.get("$ref").cloned());
+    let model = reference.as_ref().and_then(Value::as_str).and_then(|at| at.strip_prefix(V3_PLACE));
+    if let Some(model) = model {
+        map.insert("$ref".to_owned(), format!("#/definitions/{model}").into());
+    }
+}
+
+fn require_no_nullable(map: &mut Map<String, Value>) {
+    let is_nullable = |schema: &Value| schema.get("nullable") == Some(&Value::Bool(true));
+    if map.get("additionalProperties").is_some_and(is_nullable) {
+        map.remove("required");
+        return;
+    }
+    let properties = map.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let nullable: Vec<String> =
+        properties.filter(|(_, schema)| is_nullable(schema)).map(|(name, _)| name.clone()).collect();
+    if let Some(Value::Array(required)) = map.get_mut("required") {
+        required.retain(|name| name.as_str().is_none_or(|name| !nullable.iter().any(|other| other == name)));
+        if required.is_empty() {
+            map.remove("required");
+        }
+    }
+}
