@@ -1,0 +1,133 @@
+//! A certificate's bytes: what they say, whose signature they carry, and other names put into them.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
+use rcgen::SigningKey;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
+use x509_parser::parse_x509_certificate;
+use yasna::{construct_der, parse_der};
+
+use crate::{Error, Flaw, SubjectName};
+
+/// Where the names stand in the signed part: version, serial number, algorithm, issuer, validity, subject, ...
+const ISSUER_AT: usize = 3;
+const SUBJECT_AT: usize = 5;
+
+/// What a certificate says of itself. Times are seconds since 1970.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    /// Distinguished names, in DER.
+    pub(crate) issuer: Vec<u8>,
+    pub(crate) subject: Vec<u8>,
+    pub(crate) names: BTreeSet<SubjectName>,
+    pub(crate) not_before: i64,
+    pub(crate) not_after: i64,
+    pub(crate) is_authority: bool,
+    pub(crate) key_id: Option<Vec<u8>>,
+    /// As it stands in the certificate: a point on a curve.
+    pub(crate) public_key: Vec<u8>,
+    signed: Vec<u8>,
+    signature: Vec<u8>,
+}
+
+impl Facts {
+    pub(crate) fn read(der: &[u8]) -> Result<Self, Flaw> {
+        let (rest, certificate) = parse_x509_certificate(der).map_err(Flaw::Certificate)?;
+        if !rest.is_empty() {
+            return Err(Flaw::Trailing);
+        }
+        let validity = certificate.validity();
+        Ok(Self {
+            issuer: certificate.issuer().as_raw().to_vec(),
+            subject: certificate.subject().as_raw().to_vec(),
+            names: names(&certificate)?,
+            not_before: validity.not_before.timestamp(),
+            not_after: validity.not_after.timestamp(),
+            is_authority: certificate.is_ca(),
+            key_id: key_id(&certificate),
+            public_key: certificate.public_key().subject_public_key.data.to_vec(),
+            signed: certificate.tbs_certificate.as_ref().to_vec(),
+            signature: certificate.signature_value.data.to_vec(),
+        })
+    }
+
+    pub(crate) fn is_issued_by(&self, authority: &Facts) -> bool {
+        let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, &authority.public_key);
+        self.issuer == authority.subject && key.verify(&self.signed, &self.signature).is_ok()
+    }
+}
+
+/// Names of other kinds than ours count as none: a certificate that has them is not one that we issued.
+fn names(certificate: &X509Certificate<'_>) -> Result<BTreeSet<SubjectName>, Flaw> {
+    let Some(extension) = certificate.subject_alternative_name().map_err(Flaw::Extension)? else {
+        return Ok(BTreeSet::new());
+    };
+    Ok(extension.value.general_names.iter().filter_map(name).collect())
+}
+
+fn name(name: &GeneralName<'_>) -> Option<SubjectName> {
+    match name {
+        GeneralName::DNSName(name) => Some(SubjectName::Dns((*name).to_owned())),
+        GeneralName::IPAddress(bytes) => {
+            let v4 = <[u8; 4]>::try_from(*bytes).map(IpAddr::from);
+            let address = v4.or_else(|_| <[u8; 16]>::try_from(*bytes).map(IpAddr::from));
+            address.ok().map(SubjectName::Ip)
+        }
+        _ => None,
+    }
+}
+
+fn key_id(certificate: &X509Certificate<'_>) -> Option<Vec<u8>> {
+    certificate.iter_extensions().find_map(|extension| match extension.parsed_extension() {
+        ParsedExtension::SubjectKeyIdentifier(id) => Some(id.0.to_vec()),
+        _ => None,
+    })
+}
+
+/// The same certificate with other distinguished names, signed anew.
+///
+/// rcgen keeps one value of a kind in a name, but a user is in many groups, and each is an organization.
+pub(crate) fn rename(der: &[u8], issuer: &[u8], subject: &[u8], key: &impl SigningKey) -> Result<Vec<u8>, Error> {
+    let parts = elements(der)?;
+    let signed = parts.first().map(|signed| elements(signed)).transpose()?.unwrap_or_default();
+    let signed = sequence(signed.iter().enumerate().map(|(at, element)| match at {
+        ISSUER_AT => issuer,
+        SUBJECT_AT => subject,
+        _ => element.as_slice(),
+    }));
+    let signature = key.sign(&signed).map_err(Error::Sign)?;
+    let signature = construct_der(|writer| writer.write_bitvec_bytes(&signature, signature.len() * 8));
+    let algorithm = parts.get(1).map(Vec::as_slice).unwrap_or_default();
+    Ok(sequence([signed.as_slice(), algorithm, &signature]))
+}
+
+fn elements(der: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    parse_der(der, |reader| reader.collect_sequence_of(|element| element.read_der())).map_err(Error::Encode)
+}
+
+fn sequence<'a>(elements: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    construct_der(|writer| {
+        writer.write_sequence(|sequence| {
+            for element in elements {
+                sequence.next().write_der(element);
+            }
+        });
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(Facts::read(&bytes).is_err());
+        }
+    }
+}
