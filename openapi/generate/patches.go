@@ -20,7 +20,7 @@ import (
 )
 
 // tries is how often each patch is applied: Go walks maps in random order, and an outcome that depends on it is no example.
-const tries = 8
+const tries = 150
 
 // writePatches prints: "json", "merge" or apiVersion and kind, the object, the patch, and the result or "!", the status code and the error.
 func writePatches(out io.Writer, seed uint64, count int) {

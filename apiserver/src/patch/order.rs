@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::list::{self, Items, items_of, key_of};
 use super::schema::{Part, Schema};
 use super::strategic::{PATCH, SET_ORDER, list_named, without_directives, wrong_type};
-use super::{PatchError, go, malformed, unprocessable};
+use super::{PatchError, go, unprocessable};
 
 /// Where the items of a list are found: by their merge key, or by themselves.
 #[derive(Clone, Copy)]
@@ -42,8 +42,9 @@ pub(super) fn set_element_orders(
     let directives: Vec<String> = patch.keys().filter(|name| name.starts_with(SET_ORDER)).cloned().collect();
     for directive in directives {
         let order = as_list(patch.remove(&directive))?.unwrap_or_default();
-        let Some(Some(name)) = list_named(&directive, SET_ORDER) else { return Err(wrong_order()) };
-        let known = target.get(name).map(|value| as_list(Some(value.clone()))).transpose()?.flatten();
+        let fault = "invalid patch format of setElementOrder list";
+        let Some(name) = list_named(&directive, SET_ORDER, fault)? else { continue };
+        let known = as_list(target.get(name).cloned())?;
         let change = as_list(patch.get(name).cloned())?;
         let part = schema.part(name);
         ensure_agreement(change.as_deref().unwrap_or_default(), &order, part.merge_key)?;
@@ -61,10 +62,6 @@ fn as_list(value: Option<Value>) -> Result<Option<Vec<Value>>, PatchError> {
         Some(Value::Array(items)) => Ok(Some(items)),
         Some(other) => Err(wrong_type("[]interface {}", &other)),
     }
-}
-
-fn wrong_order() -> PatchError {
-    malformed("invalid patch format of setElementOrder list")
 }
 
 /// The items of the patch must stand in it as they stand in the order.

@@ -54,7 +54,7 @@ pub(super) fn merge_object(
     retain_keys(target, &mut patch)?;
     order::set_element_orders(target, &mut patch, schema)?;
     for (name, value) in patch {
-        match list_named(&name, DELETE_VALUES).ok_or_else(|| malformed("invalid patch format of primitive list"))? {
+        match list_named(&name, DELETE_VALUES, "invalid patch format of primitive list")? {
             Some(list) if !list.is_empty() => merge_field(target, list, value, schema, true)?,
             deletes => merge_field(target, &name, value, schema, deletes.is_some())?,
         }
@@ -62,11 +62,11 @@ pub(super) fn merge_object(
     Ok(())
 }
 
-/// `Some(Some("f"))` for `<directive>/f`, `Some(None)` for another field, `None` for something that only begins like it.
-pub(super) fn list_named<'a>(name: &'a str, directive: &str) -> Option<Option<&'a str>> {
+/// `f` for the field `<directive>/f`, and nothing for a field that does not begin with the directive.
+pub(super) fn list_named<'a>(name: &'a str, directive: &str, fault: &str) -> Result<Option<&'a str>, PatchError> {
     match name.strip_prefix(directive) {
-        None => Some(None),
-        Some(rest) => rest.strip_prefix('/').map(Some),
+        None => Ok(None),
+        Some(rest) => rest.strip_prefix('/').map(Some).ok_or_else(|| malformed(fault)),
     }
 }
 
@@ -90,7 +90,7 @@ fn retain_keys(target: &mut Map<String, Value>, patch: &mut Map<String, Value>) 
 fn merge_field(
     target: &mut Map<String, Value>,
     name: &str,
-    mut change: Value,
+    change: Value,
     schema: Schema,
     deletes: bool,
 ) -> Result<(), PatchError> {
@@ -117,8 +117,7 @@ fn merge_field(
             Ok(())
         }
         (None, _) if deletes => Ok(()),
-        (None, taken) => {
-            change = taken;
+        (None, mut change) => {
             drop_nulls(&mut change);
             match without_directives(change) {
                 Some(value) => target.insert(name.to_owned(), value),
