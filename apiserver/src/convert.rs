@@ -7,7 +7,7 @@ use crate::catalog::ResourceDef;
 use crate::object::Object;
 
 /// The object as it is stored.
-pub fn to_storage(object: Object, resource: &ResourceDef) -> Object {
+pub(crate) fn to_storage(object: Object, resource: &ResourceDef) -> Object {
     let stored = &resource.stored;
     let api_version =
         if stored.group.is_empty() { stored.version.clone() } else { format!("{}/{}", stored.group, stored.version) };
@@ -15,12 +15,12 @@ pub fn to_storage(object: Object, resource: &ResourceDef) -> Object {
 }
 
 /// The object as a version of its resource shows it.
-pub fn from_storage(object: Object, resource: &ResourceDef) -> Object {
+pub(crate) fn from_storage(object: Object, resource: &ResourceDef) -> Object {
     convert(object, &resource.api_version())
 }
 
 /// The object in another version; the same object where it is in that version already.
-pub fn convert(mut object: Object, api_version: &str) -> Object {
+pub(crate) fn convert(mut object: Object, api_version: &str) -> Object {
     if object.api_version() == api_version {
         return object;
     }

@@ -67,10 +67,8 @@ impl ApiError {
     /// No free name was found for a prefix; another try may find one.
     pub fn name_generation_failed(resource: &ResourceDef, name: &str) -> Self {
         let mut error = Self::already_exists(resource, name);
-        error.0.message = format!(
-            "{}, the server was not able to generate a unique name for the object",
-            error.0.message
-        );
+        error.0.message =
+            format!("{}, the server was not able to generate a unique name for the object", error.0.message);
         error.0.retry_after_secs = 1;
         error
     }

@@ -137,7 +137,11 @@ mod tests {
         check(Offer::OBJECTS, table, Some((Encoding::Json, Shape::Table)));
         check(Offer::PLAIN, table, Some((Encoding::Json, Shape::Whole)));
         check(Offer::PLAIN, "application/json;as=Table;v=v1;g=meta.k8s.io", None);
-        check(Offer::OBJECTS, "application/vnd.kubernetes.protobuf,application/json", Some((Encoding::Protobuf, Shape::Whole)));
+        check(
+            Offer::OBJECTS,
+            "application/vnd.kubernetes.protobuf,application/json",
+            Some((Encoding::Protobuf, Shape::Whole)),
+        );
         let custom = Offer { protobuf: false, ..Offer::OBJECTS };
         check(custom, "application/vnd.kubernetes.protobuf,application/json", Some((Encoding::Json, Shape::Whole)));
         check(custom, "application/vnd.kubernetes.protobuf", None);

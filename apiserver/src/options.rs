@@ -30,18 +30,24 @@ impl Query {
 
     fn number(&self, name: &str) -> Result<Option<i64>, ApiError> {
         let Some(text) = self.get(name).filter(|text| !text.is_empty()) else { return Ok(None) };
-        let read = text.parse().map_err(|_| {
-            ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
-        });
+        let read = text
+            .parse()
+            .map_err(|_| ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")));
         read.map(Some)
     }
 }
 
 /// Which objects of a collection are meant.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Selection {
     pub labels: LabelSelector,
     pub fields: FieldSelector,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Self::parse(&Query::default()).unwrap_or_else(|_| unreachable!("an empty selector can be read"))
+    }
 }
 
 impl Selection {
@@ -153,9 +159,7 @@ impl ListOptions {
 /// A revision as clients write it.
 pub fn revision(text: &str) -> Result<u64, ApiError> {
     text.parse().map_err(|_| {
-        ApiError::bad_request(format!(
-            "invalid resource version: strconv.ParseUint: parsing {text:?}: invalid syntax"
-        ))
+        ApiError::bad_request(format!("invalid resource version: strconv.ParseUint: parsing {text:?}: invalid syntax"))
     })
 }
 
@@ -334,7 +338,10 @@ mod tests {
     fn deleting_is_asked_for_in_the_body_or_the_query() {
         let body = json!({"propagationPolicy": "Orphan", "gracePeriodSeconds": 0, "preconditions": {"uid": "u"}});
         let read = DeleteOptions::read(&Query::default(), Some(&body)).unwrap();
-        assert_eq!((read.propagation, read.grace_secs, read.uid.as_deref()), (Some(Propagation::Orphan), Some(0), Some("u")));
+        assert_eq!(
+            (read.propagation, read.grace_secs, read.uid.as_deref()),
+            (Some(Propagation::Orphan), Some(0), Some("u"))
+        );
         let query = Query::parse("propagationPolicy=Foreground&dryRun=All");
         let read = DeleteOptions::read(&query, None).unwrap();
         assert_eq!((read.propagation, read.dry_run), (Some(Propagation::Foreground), true));

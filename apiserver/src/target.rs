@@ -96,7 +96,9 @@ impl Target {
             ["apis", group] => reading(method, Self::Discovery(Discovery::Group((*group).to_owned()))),
             ["api", version] => reading(method, discovery("", version)),
             ["apis", group, version] => reading(method, discovery(group, version)),
-            ["api", version, rest @ ..] => Route { group: "", version, workspace, catalog }.read(method, rest, watching),
+            ["api", version, rest @ ..] => {
+                Route { group: "", version, workspace, catalog }.read(method, rest, watching)
+            }
             ["apis", group, version, rest @ ..] => {
                 Route { group, version, workspace, catalog }.read(method, rest, watching)
             }
@@ -152,7 +154,7 @@ impl Route<'_> {
     fn namespaced<'a>(&self, parts: &'a [&'a str], watching: bool) -> (Option<&'a str>, &'a [&'a str], bool) {
         match parts {
             ["namespaces", _, "status" | "finalize"] if self.group.is_empty() => (None, parts, watching),
-            ["namespaces", namespace, rest @ [_, ..]] => (Some(namespace), rest, watching),
+            ["namespaces", namespace, _, ..] => (Some(namespace), &parts[2..], watching),
             _ => (None, parts, watching),
         }
     }
@@ -245,7 +247,11 @@ mod tests {
         check(Method::DELETE, "/api/v1/namespaces/n/pods", "deletecollection pods in n");
         check(Method::PUT, "/apis/apps/v1/namespaces/n/deployments/d/status", "update deployments.apps d/status in n");
         check(Method::POST, "/api/v1/namespaces/n/serviceaccounts/s/token", "create serviceaccounts s/token in n");
-        check(Method::GET, "/apis/rbac.authorization.k8s.io/v1/clusterroles/a%3Ab", "get clusterroles.rbac.authorization.k8s.io a:b in -");
+        check(
+            Method::GET,
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles/a%3Ab",
+            "get clusterroles.rbac.authorization.k8s.io a:b in -",
+        );
     }
 
     #[test]
@@ -268,7 +274,11 @@ mod tests {
         check(Method::GET, "/api/v1/namespaces/n/pods/p/unknown", "404");
         check(Method::POST, "/api", "405");
         check(Method::GET, "/apis/authentication.k8s.io/v1/tokenreviews", "405");
-        check(Method::POST, "/apis/authentication.k8s.io/v1/tokenreviews", "create tokenreviews.authentication.k8s.io in -");
+        check(
+            Method::POST,
+            "/apis/authentication.k8s.io/v1/tokenreviews",
+            "create tokenreviews.authentication.k8s.io in -",
+        );
     }
 
     #[test]

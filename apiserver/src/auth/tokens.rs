@@ -142,9 +142,9 @@ impl TokenIssuer {
             return None;
         }
         let all = [("Pod", private.pod), ("Node", private.node), ("Secret", private.secret)];
-        let bound = all.into_iter().find_map(|(kind, named)| {
-            named.map(|Named { name, uid }| Bound { kind: kind.to_owned(), name, uid })
-        });
+        let bound = all
+            .into_iter()
+            .find_map(|(kind, named)| named.map(|Named { name, uid }| Bound { kind: kind.to_owned(), name, uid }));
         let Named { name, uid } = private.serviceaccount;
         let (workspace, namespace) = (private.workspace, private.namespace);
         Some(Claims { id: jti, workspace, namespace, name, uid, audiences: aud, issued: iat, expires: exp, bound })

@@ -42,14 +42,16 @@ impl Catalog {
             let resource = Arc::new(resource);
             let name = (resource.group.clone(), resource.version.clone(), resource.plural.clone());
             by_name.insert(name, resource.clone());
-            let group = entry(&mut groups, |group| group.name == resource.group, || Group {
-                name: resource.group.clone(),
-                versions: Vec::new(),
-            });
-            let version = entry(&mut group.versions, |version| version.name == resource.version, || Version {
-                name: resource.version.clone(),
-                resources: Vec::new(),
-            });
+            let group = entry(
+                &mut groups,
+                |group| group.name == resource.group,
+                || Group { name: resource.group.clone(), versions: Vec::new() },
+            );
+            let version = entry(
+                &mut group.versions,
+                |version| version.name == resource.version,
+                || Version { name: resource.version.clone(), resources: Vec::new() },
+            );
             version.resources.push(resource);
         }
         groups.sort_by_key(|group| std::cmp::Reverse(builtin::priority(&group.name)));

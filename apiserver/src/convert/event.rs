@@ -1,7 +1,7 @@
 //! Events under their two names: `v1` and `events.k8s.io/v1` call the same fields differently.
 
 use crate::object::Object;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// What `v1` calls it, what `events.k8s.io/v1` calls it.
 const NAMES: [(&str, &str); 7] = [
@@ -46,7 +46,7 @@ mod tests {
         .try_into()
         .unwrap();
         let other = crate::convert::convert(core.clone(), "events.k8s.io/v1");
-        assert_eq!(other.get("regarding"), Some(&Value::from(json!({ "name": "p" }))));
+        assert_eq!(other.get("regarding"), Some(&json!({ "name": "p" })));
         assert_eq!(other.text(&["note"]), "m");
         assert_eq!(crate::convert::convert(other, "v1"), core);
     }

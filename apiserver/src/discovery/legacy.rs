@@ -30,9 +30,7 @@ pub(super) fn group(group: &Group) -> Value {
 }
 
 fn described(group: &Group) -> Value {
-    let told = |version: &Version| {
-        json!({ "groupVersion": format!("{}/{}", group.name, version.name), "version": version.name })
-    };
+    let told = |version: &Version| json!({ "groupVersion": format!("{}/{}", group.name, version.name), "version": version.name });
     let versions: Vec<Value> = group.versions.iter().map(told).collect();
     json!({ "name": group.name, "versions": versions, "preferredVersion": group.preferred().map(told) })
 }

@@ -34,11 +34,14 @@ pub(crate) fn answer(api: &Api, what: &Discovery, call: &Call) -> Result<Respons
         Discovery::Core => Some(legacy::core()),
         Discovery::Groups => Some(legacy::groups(catalog)),
         Discovery::Group(name) => catalog.group(name).filter(|group| !group.name.is_empty()).map(legacy::group),
-        Discovery::Version { group, version } => catalog.version(group, version).map(|found| legacy::version(group, found)),
+        Discovery::Version { group, version } => {
+            catalog.version(group, version).map(|found| legacy::version(group, found))
+        }
     };
     let tree = tree.ok_or_else(ApiError::no_such_path)?;
     let form = call.form(Offer { tables: false, metadata: false, ..Offer::OBJECTS })?;
-    let encoding = if form.encoding == Encoding::Protobuf && !legacy::IN_PROTOBUF { Encoding::Json } else { form.encoding };
+    let encoding =
+        if form.encoding == Encoding::Protobuf && !legacy::IN_PROTOBUF { Encoding::Json } else { form.encoding };
     Ok(call.answer(StatusCode::OK, encoding, render::tree(&tree, encoding)?))
 }
 
@@ -68,7 +71,8 @@ pub(crate) fn openapi(api: &Api, what: &OpenApi, call: &Call) -> Result<Response
         OpenApi::Index => Ok(cached(call, "application/json", api.documents.index(api.resources.catalog()))),
         OpenApi::V3 { group, version } => {
             let found = api.documents.v3(api.resources.catalog(), group, version);
-            v3(call, group, version, &found.ok_or_else(ApiError::no_such_path)?)
+            let document = found.ok_or_else(ApiError::no_such_path)?;
+            v3(call, group, version, &document)
         }
     }
 }
@@ -79,8 +83,7 @@ fn asks_for(call: &Call, media_type: &str) -> bool {
 
 /// A document under its hash never changes; under another hash it is somewhere else.
 fn v3(call: &Call, group: &str, version: &str, document: &Document) -> Result<Response, ApiError> {
-    let accepted = call.form(Offer { protobuf: false, tables: false, metadata: false, yaml: false });
-    accepted?;
+    call.form(Offer { protobuf: false, tables: false, metadata: false, yaml: false })?;
     let mut response = match call.query.get("hash") {
         None => return Ok(cached(call, "application/json", document)),
         Some(hash) if hash == document.hash => cached(call, "application/json", document),

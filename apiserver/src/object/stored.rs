@@ -86,10 +86,7 @@ mod tests {
     fn an_object_is_stored_with_the_revision_of_its_commit() {
         let draft = draft(object(json!({"involved": {"resourceVersion": "7"}, "metadata": {"name": "a\"b"}})));
         let stored = draft.stamped(Revision(42));
-        assert_eq!(
-            stored,
-            r#"{"involved":{"resourceVersion":"7"},"metadata":{"name":"a\"b","resourceVersion":"42"}}"#
-        );
+        assert_eq!(stored, r#"{"involved":{"resourceVersion":"7"},"metadata":{"name":"a\"b","resourceVersion":"42"}}"#);
         let deleted = with_revision(&stored, Revision(1234));
         assert_eq!(Object::parse(&deleted).unwrap().resource_version(), "1234");
         assert_eq!(Peek::of(&deleted).text(&["metadata", "name"]).unwrap(), "a\"b");

@@ -37,7 +37,7 @@ pub fn pipeline(api: Api, limits: Limits) -> Router {
         .layer(from_fn(deadline::deadline)) // watches are exempt
         .layer(from_fn(authenticate::authenticate)) // -> User
         .layer(from_fn(impersonate::impersonate)) // refused until rules say who may
-        .layer(from_fn_with_state(Arc::new(Limiter::new(limits)), limit::limit))
+        .layer(from_fn_with_state((api.clone(), Arc::new(Limiter::new(limits))), limit::limit))
         .layer(from_fn_with_state(api.clone(), authorize::authorize)); // -> Authorized<Target>
     Router::new().fallback(any(answer)).with_state(api).layer(layers)
 }
@@ -51,11 +51,14 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let accept = parts.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let call = Call { method: parts.method, query, headers: parts.headers, body };
-    match verbs::dispatch(&api, target, call).await {
-        Ok(response) => response,
-        Err(error) => refuse(&error, accept.as_deref()),
-    }
+    let answered = match verbs::read(body).await {
+        Ok(body) => {
+            let call = Call { query, headers: parts.headers, body };
+            verbs::dispatch(&api, target, &call).await
+        }
+        Err(error) => Err(error),
+    };
+    answered.unwrap_or_else(|error| refuse(&error, accept.as_deref()))
 }
 
 /// A refusal on the way in.

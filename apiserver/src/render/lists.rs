@@ -143,7 +143,10 @@ fn partial_text(bytes: &Bytes) -> Bytes {
 
 fn joined(head: &ListHead, items: &[Bytes]) -> Chunks {
     let mut chunks = Chunks::default();
-    chunks.push(format!(r#"{{"kind":{:?},"apiVersion":{:?},"metadata":{},"items":["#, head.kind, head.api_version, head.metadata));
+    chunks.push(format!(
+        r#"{{"kind":{:?},"apiVersion":{:?},"metadata":{},"items":["#,
+        head.kind, head.api_version, head.metadata
+    ));
     for (nth, item) in items.iter().enumerate() {
         if nth > 0 {
             chunks.push(Bytes::from_static(b","));

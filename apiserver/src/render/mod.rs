@@ -11,9 +11,9 @@ pub use events::Events;
 pub use lists::{Chunks, ListHead, list};
 pub use objects::{object, status, tree};
 
+use crate::error::ApiError;
 use crate::media::Encoding;
 use crate::options::Query;
-use crate::error::ApiError;
 
 /// What stands in the rows of a table besides the cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

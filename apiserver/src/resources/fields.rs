@@ -57,9 +57,7 @@ fn selectable(resource: &ResourceDef) -> &'static [Selectable] {
         ("", "nodes") => &[("spec.unschedulable", &["spec", "unschedulable"], "false")],
         ("", "namespaces") => &[("status.phase", &["status", "phase"], ""), ("name", &["metadata", "name"], "")],
         ("", "secrets") => &[("type", &["type"], "")],
-        ("", "services") => {
-            &[("spec.clusterIP", &["spec", "clusterIP"], ""), ("spec.type", &["spec", "type"], "")]
-        }
+        ("", "services") => &[("spec.clusterIP", &["spec", "clusterIP"], ""), ("spec.type", &["spec", "type"], "")],
         ("", "replicationcontrollers") | ("apps", "replicasets") => {
             &[("status.replicas", &["status", "replicas"], "0")]
         }

@@ -3,8 +3,8 @@
 use super::{Found, Resources, parse};
 use crate::error::ApiError;
 use crate::keyspace;
-use crate::object::{draft, with_revision};
 use crate::object::Object;
+use crate::object::{draft, with_revision};
 use crate::place::ObjectRef;
 use bytes::Bytes;
 use storage::{CommitError, Revision, Txn};
@@ -117,11 +117,8 @@ impl Resources {
         let Some(namespace) = at.namespace() else { return Ok(None) };
         let namespaces = self.inner.catalog.find("", "v1", "namespaces");
         let Some(resource) = namespaces else { return Ok(None) };
-        let place = crate::place::Collection {
-            resource: resource.clone(),
-            workspace: at.workspace().clone(),
-            namespace: None,
-        };
+        let place =
+            crate::place::Collection { resource: resource.clone(), workspace: at.workspace().clone(), namespace: None };
         let key = keyspace::key(&place.object(namespace))?;
         let found = self.inner.store.recent().get(key.as_bytes())?;
         let version = found.ok_or_else(|| ApiError::not_found(resource, namespace))?;

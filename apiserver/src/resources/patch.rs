@@ -25,11 +25,8 @@ pub enum PatchKind {
 }
 
 impl PatchKind {
-    const ACCEPTED: [&'static str; 3] = [
-        "application/json-patch+json",
-        "application/merge-patch+json",
-        "application/strategic-merge-patch+json",
-    ];
+    const ACCEPTED: [&'static str; 3] =
+        ["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"];
 
     pub fn of_content_type(content_type: Option<&str>) -> Result<Self, ApiError> {
         match crate::media::bare(content_type.unwrap_or_default()) {

@@ -2,11 +2,11 @@
 
 use super::Resources;
 use crate::auth::{Audience, Authorized, Claims, TokenIssuer, User};
+use crate::body::Body;
 use crate::error::ApiError;
 use crate::object::{Object, timestamp};
 use crate::options::FieldValidation;
 use crate::place::{Collection, ObjectRef, Workspace};
-use crate::body::Body;
 use openapi::FieldError;
 use openapi::builtin;
 use openapi::scalar::time::Instant;
@@ -89,7 +89,11 @@ impl Resources {
             "Pod" => "pods",
             "Secret" => "secrets",
             "Node" => "nodes",
-            _ => return Err(ApiError::bad_request(format!("cannot bind token for serviceaccount to object of type {kind}"))),
+            _ => {
+                return Err(ApiError::bad_request(format!(
+                    "cannot bind token for serviceaccount to object of type {kind}"
+                )));
+            }
         };
         let namespace = if kind == "Node" { "" } else { at.namespace().unwrap_or_default() };
         let missing = || match self.inner.catalog.find("", "v1", plural) {
@@ -98,7 +102,9 @@ impl Resources {
         };
         let object = self.lookup(plural, at.workspace(), namespace, &name).ok_or_else(missing)?;
         if !uid.is_empty() && uid != object.uid() {
-            let why = format!("the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated");
+            let why = format!(
+                "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"
+            );
             return Err(ApiError::conflict(at.resource(), &name, &why));
         }
         Ok(Some(crate::auth::Bound { kind, name, uid: object.uid().to_owned() }))

@@ -31,9 +31,16 @@ impl EventKind {
 /// Something a watcher is told.
 #[derive(Clone, Debug)]
 pub enum Event {
-    Object { kind: EventKind, bytes: Bytes, revision: Revision },
+    Object {
+        kind: EventKind,
+        bytes: Bytes,
+        revision: Revision,
+    },
     /// Everything up to here was told.
-    Bookmark { revision: Revision, initial_end: bool },
+    Bookmark {
+        revision: Revision,
+        initial_end: bool,
+    },
 }
 
 /// A watch: first what is there, then what changes.

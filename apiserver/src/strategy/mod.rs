@@ -82,13 +82,7 @@ const KEPT: [&str; 6] =
     ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"];
 
 /// Takes from the old object whatever a request about `part` may not change, and counts the change.
-pub fn prepare_update(
-    resource: &ResourceDef,
-    part: Part,
-    new: &mut Object,
-    old: &Object,
-    around: &Surroundings<'_>,
-) {
+pub fn prepare_update(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object, around: &Surroundings<'_>) {
     for field in KEPT {
         new.take_metadata_from(old, field);
     }

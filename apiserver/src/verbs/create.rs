@@ -3,23 +3,23 @@
 use super::respond::{Call, warn};
 use crate::api::Api;
 use crate::auth::Authorized;
+use crate::catalog::ResourceDef;
 use crate::error::ApiError;
+use crate::media::Form;
 use crate::media::Offer;
 use crate::options::WriteOptions;
 use crate::place::Collection;
 use crate::render::{self, IncludeObject};
 use crate::resources::{Create, Written};
-use crate::catalog::ResourceDef;
-use crate::media::Form;
 use axum::response::Response;
 use http::StatusCode;
 
-pub(super) async fn create(api: &Api, at: &Authorized<Collection>, mut call: Call) -> Result<Response, ApiError> {
+pub(super) async fn create(api: &Api, at: &Authorized<Collection>, call: &Call) -> Result<Response, ApiError> {
     let form = call.form(Offer::OBJECTS)?;
     let options = WriteOptions::parse(&call.query, "CreateOptions", call.user_agent())?;
-    let request = Create { body: call.object().await?, options };
+    let request = Create { body: call.object()?, options };
     let written = api.resources.create(at, &request).await?;
-    answer(api, &call, &at.get().resource, form, &written)
+    answer(api, call, &at.get().resource, form, &written)
 }
 
 /// What a write answers with: the object as it is now, and what its author should know.

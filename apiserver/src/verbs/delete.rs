@@ -14,9 +14,9 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-pub(super) async fn delete(api: &Api, at: &Authorized<ObjectRef>, mut call: Call) -> Result<Response, ApiError> {
+pub(super) async fn delete(api: &Api, at: &Authorized<ObjectRef>, call: &Call) -> Result<Response, ApiError> {
     let form = call.form(Offer::OBJECTS)?;
-    let options = options(&mut call).await?;
+    let options = options(call)?;
     let deleted = api.resources.delete(at, &options).await?;
     // The old way to ask for background deletion is told when it only began.
     let begun = matches!(deleted, Deleted::Going { .. }) && options.orphan_dependents == Some(false);
@@ -45,8 +45,8 @@ fn success(mut details: Value) -> Value {
     json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
 }
 
-async fn options(call: &mut Call) -> Result<DeleteOptions, ApiError> {
-    let bytes = call.bytes().await?;
+fn options(call: &Call) -> Result<DeleteOptions, ApiError> {
+    let bytes = call.body.clone();
     if bytes.is_empty() {
         return DeleteOptions::read(&call.query, None);
     }
@@ -58,11 +58,11 @@ async fn options(call: &mut Call) -> Result<DeleteOptions, ApiError> {
 pub(super) async fn delete_collection(
     api: &Api,
     at: &Authorized<Collection>,
-    mut call: Call,
+    call: &Call,
 ) -> Result<Response, ApiError> {
     let form = call.form(Offer::OBJECTS)?;
     let list = ListOptions::parse(&call.query, false)?;
-    let options = options(&mut call).await?;
+    let options = options(call)?;
     let deleted = api.resources.delete_collection(at, list, &options).await?;
     let page = Page { revision: deleted.revision, items: deleted.items, next: None, remaining: None };
     let now = api.resources.ambient().now();
@@ -71,9 +71,9 @@ pub(super) async fn delete_collection(
 }
 
 /// An eviction is a deletion that others may object to; nothing that runs here does.
-pub(super) async fn evict(api: &Api, at: &Authorized<ObjectRef>, mut call: Call) -> Result<Response, ApiError> {
+pub(super) async fn evict(api: &Api, at: &Authorized<ObjectRef>, call: &Call) -> Result<Response, ApiError> {
     let form = call.form(Offer::PLAIN)?;
-    let tree = call.object().await?.tree()?;
+    let tree = call.object()?.tree()?;
     let options = DeleteOptions::read(&call.query, tree.get("deleteOptions"))?;
     api.resources.delete(at, &options).await?;
     let bytes = render::tree(&success(json!({})), form.encoding)?;

@@ -11,7 +11,7 @@ mod scale;
 mod update;
 mod watch;
 
-pub(crate) use respond::{Call, refuse};
+pub(crate) use respond::{Call, plain, read, refuse};
 
 use crate::api::Api;
 use crate::auth::Authorized;
@@ -23,26 +23,26 @@ use crate::target::{Target, Verb};
 use axum::response::Response;
 
 /// Everything that the server can answer.
-pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: Call) -> Result<Response, ApiError> {
+pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call) -> Result<Response, ApiError> {
     match target.get().clone() {
         Target::Objects { verb, at } => objects(api, verb, target.narrow(|_| at), call).await,
         Target::Object { verb, at, subresource } => {
             object(api, verb, target.narrow(|_| at), subresource.as_deref(), call).await
         }
-        Target::Discovery(what) => discovery::answer(api, &what, &call),
-        Target::OpenApi(what) => discovery::openapi(api, &what, &call),
-        Target::Version => discovery::version(api, &call),
-        Target::Health(probe) => Ok(health::answer(api, probe, &call)),
+        Target::Discovery(what) => discovery::answer(api, &what, call),
+        Target::OpenApi(what) => discovery::openapi(api, &what, call),
+        Target::Version => discovery::version(api, call),
+        Target::Health(probe) => Ok(health::answer(api, probe, call)),
         Target::Metrics => Ok(api.metrics.answer()),
     }
 }
 
-async fn objects(api: &Api, verb: Verb, at: Authorized<Collection>, call: Call) -> Result<Response, ApiError> {
+async fn objects(api: &Api, verb: Verb, at: Authorized<Collection>, call: &Call) -> Result<Response, ApiError> {
     match verb {
         Verb::Create if !at.get().resource.is_stored() => review::review(api, &at, call).await,
         Verb::Create => create::create(api, &at, call).await,
-        Verb::List => list::list(api, &at, &call).await,
-        Verb::Watch => watch::watch(api, &at, None, &call).await,
+        Verb::List => list::list(api, &at, call).await,
+        Verb::Watch => watch::watch(api, &at, None, call).await,
         Verb::DeleteCollection => delete::delete_collection(api, &at, call).await,
         other => Err(ApiError::method_not_supported(&at.get().resource, other.word())),
     }
@@ -53,7 +53,7 @@ async fn object(
     verb: Verb,
     at: Authorized<ObjectRef>,
     subresource: Option<&str>,
-    call: Call,
+    call: &Call,
 ) -> Result<Response, ApiError> {
     match (verb, subresource) {
         (_, Some("scale")) => scale::scale(api, verb, &at, call).await,
@@ -62,10 +62,10 @@ async fn object(
         (_, Some("log" | "exec" | "attach" | "portforward" | "proxy" | "binding")) => {
             Err(ApiError::unavailable("no node runs anything here"))
         }
-        (Verb::Get, _) => get::get(api, &at, &call).await,
+        (Verb::Get, _) => get::get(api, &at, call).await,
         (Verb::Watch, None) => {
             let name = at.get().name.clone();
-            watch::watch(api, &at.narrow(|object| object.within), Some(&name), &call).await
+            watch::watch(api, &at.narrow(|object| object.within), Some(&name), call).await
         }
         (Verb::Update, part) => update::update(api, &at, part, call).await,
         (Verb::Patch, part) => patch::patch(api, &at, part, call).await,

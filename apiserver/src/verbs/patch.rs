@@ -16,13 +16,13 @@ pub(super) async fn patch(
     api: &Api,
     at: &Authorized<ObjectRef>,
     subresource: Option<&str>,
-    mut call: Call,
+    call: &Call,
 ) -> Result<Response, ApiError> {
     let part = Part::of_subresource(subresource).ok_or_else(ApiError::no_such_path)?;
     let form = call.form(Offer::OBJECTS)?;
     let kind = PatchKind::of_content_type(call.content_type())?;
     let options = WriteOptions::parse(&call.query, "PatchOptions", call.user_agent())?;
-    let body = PatchBody { kind, bytes: call.bytes().await? };
+    let body = PatchBody { kind, bytes: call.body.clone() };
     let written = api.resources.patch(at, part, &body, &options).await?;
-    answer(api, &call, at.get().resource(), form, &written)
+    answer(api, call, at.get().resource(), form, &written)
 }

@@ -10,8 +10,8 @@ use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderValue};
-use http::{Method, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use std::convert::Infallible;
 use std::io::Write;
@@ -30,10 +30,20 @@ const WARNING_CHARS_MAX: usize = 256;
 /// A request, after its target was taken out of it.
 #[derive(Debug)]
 pub(crate) struct Call {
-    pub(crate) method: Method,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: HttpBody,
+    pub(crate) body: Bytes,
+}
+
+/// The body of a request, if it is not too large.
+pub(crate) async fn read(body: HttpBody) -> Result<Bytes, ApiError> {
+    match Limited::new(body, BODY_BYTES_MAX).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(ApiError::too_large(format!("Request entity too large: limit is {BODY_BYTES_MAX}")))
+        }
+        Err(error) => Err(ApiError::bad_request(format!("the body could not be read: {error}"))),
+    }
 }
 
 impl Call {
@@ -57,22 +67,10 @@ impl Call {
         self.header(header::CONTENT_TYPE)
     }
 
-    /// The body, if it is not too large.
-    pub(crate) async fn bytes(&mut self) -> Result<Bytes, ApiError> {
-        let body = std::mem::take(&mut self.body);
-        match Limited::new(body, BODY_BYTES_MAX).collect().await {
-            Ok(collected) => Ok(collected.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => {
-                Err(ApiError::too_large(format!("Request entity too large: limit is {BODY_BYTES_MAX}")))
-            }
-            Err(error) => Err(ApiError::bad_request(format!("the body could not be read: {error}"))),
-        }
-    }
-
     /// The body as an object on its way in.
-    pub(crate) async fn object(&mut self) -> Result<Body, ApiError> {
+    pub(crate) fn object(&self) -> Result<Body, ApiError> {
         let encoding = Encoding::of_body(self.content_type())?;
-        Ok(Body::Encoded { bytes: self.bytes().await?, encoding })
+        Ok(Body::Encoded { bytes: self.body.clone(), encoding })
     }
 
     pub(crate) fn accepts_gzip(&self) -> bool {

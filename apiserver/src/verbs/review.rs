@@ -15,11 +15,11 @@ use http::StatusCode;
 use openapi::FieldError;
 use serde_json::{Value, json};
 
-pub(super) async fn review(api: &Api, at: &Authorized<Collection>, mut call: Call) -> Result<Response, ApiError> {
+pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) -> Result<Response, ApiError> {
     let form = call.form(Offer::PLAIN)?;
     let options = WriteOptions::parse(&call.query, "CreateOptions", call.user_agent())?;
     let resource = &at.get().resource;
-    let Decoded { mut object, .. } = call.object().await?.decode(resource, options.validation)?;
+    let Decoded { mut object, .. } = call.object()?.decode(resource, options.validation)?;
     let status = match &*resource.plural {
         "selfsubjectreviews" => json!({ "userInfo": described(at.user()) }),
         "tokenreviews" => token_review(api, &object)?,
@@ -43,9 +43,9 @@ pub(super) async fn review(api: &Api, at: &Authorized<Collection>, mut call: Cal
 }
 
 /// `POST` to the `token` of a service account.
-pub(super) async fn token(api: &Api, at: &Authorized<ObjectRef>, mut call: Call) -> Result<Response, ApiError> {
+pub(super) async fn token(api: &Api, at: &Authorized<ObjectRef>, call: &Call) -> Result<Response, ApiError> {
     let form = call.form(Offer::PLAIN)?;
-    let body = call.object().await?;
+    let body = call.object()?;
     let answer = api.resources.token(at, &body, &api.tokens).await?;
     let bytes = render::tree(&answer, form.encoding)?;
     Ok(call.answer(StatusCode::CREATED, form.encoding, bytes))

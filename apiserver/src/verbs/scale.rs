@@ -17,20 +17,20 @@ pub(super) async fn scale(
     api: &Api,
     verb: Verb,
     at: &Authorized<ObjectRef>,
-    mut call: Call,
+    call: &Call,
 ) -> Result<Response, ApiError> {
     let form = call.form(Offer::PLAIN)?;
     let scale = match verb {
         Verb::Get => api.resources.scale(at).await?,
         Verb::Update => {
             let options = WriteOptions::parse(&call.query, "UpdateOptions", call.user_agent())?;
-            let body = call.object().await?;
+            let body = call.object()?;
             api.resources.update_scale(at, &body, &options).await?
         }
         _ => {
             let kind = PatchKind::of_content_type(call.content_type())?;
             let options = WriteOptions::parse(&call.query, "PatchOptions", call.user_agent())?;
-            let body = PatchBody { kind, bytes: call.bytes().await? };
+            let body = PatchBody { kind, bytes: call.body.clone() };
             api.resources.patch_scale(at, &body, &options).await?
         }
     };

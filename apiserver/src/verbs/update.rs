@@ -16,12 +16,12 @@ pub(super) async fn update(
     api: &Api,
     at: &Authorized<ObjectRef>,
     subresource: Option<&str>,
-    mut call: Call,
+    call: &Call,
 ) -> Result<Response, ApiError> {
     let part = Part::of_subresource(subresource).ok_or_else(ApiError::no_such_path)?;
     let form = call.form(Offer::OBJECTS)?;
     let options = WriteOptions::parse(&call.query, "UpdateOptions", call.user_agent())?;
-    let request = Create { body: call.object().await?, options };
+    let request = Create { body: call.object()?, options };
     let written = api.resources.update(at, part, &request).await?;
-    answer(api, &call, at.get().resource(), form, &written)
+    answer(api, call, at.get().resource(), form, &written)
 }

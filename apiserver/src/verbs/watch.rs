@@ -84,13 +84,7 @@ enum Woken {
 }
 
 impl Telling {
-    fn new(
-        stage: Stage,
-        events: Events,
-        resources: Resources,
-        lasts: Duration,
-        stopping: CancellationToken,
-    ) -> Self {
+    fn new(stage: Stage, events: Events, resources: Resources, lasts: Duration, stopping: CancellationToken) -> Self {
         let ends = Box::pin(tokio::time::sleep(lasts));
         let bookmark = Box::pin(tokio::time::sleep(BOOKMARK_EVERY));
         Self { stage, events, resources, ends, bookmark, stopping }
