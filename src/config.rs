@@ -1,6 +1,8 @@
 //! What the server is told before it starts. Flags and environment are read here and nowhere else.
 
+use certs::SubjectName;
 use clap::{Args, ValueEnum};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use storage::{Engine, HistoryBounds, Limits, Options, Place};
@@ -16,6 +18,11 @@ pub const LOG_VARIABLE: &str = "HANSE_LOG";
 pub struct Config {
     pub place: Place,
     pub storage: Options,
+    /// Where certificates and the administrator's kubeconfig are, and the store if it is embedded.
+    pub data_dir: PathBuf,
+    pub listen: SocketAddr,
+    /// Names besides its own that clients reach the server by.
+    pub names: Vec<SubjectName>,
 }
 
 /// The flags of `hanse serve`.
@@ -24,9 +31,15 @@ pub struct ServeFlags {
     /// What keeps the data
     #[arg(long, value_enum, default_value_t = StorageKind::Fjall)]
     pub storage: StorageKind,
-    /// The directory of the store; made if there is none
+    /// The directory of the store, the certificates and admin.kubeconfig; made if there is none
     #[arg(long, value_name = "DIR")]
-    pub data_dir: Option<PathBuf>,
+    pub data_dir: PathBuf,
+    /// The address that is listened on; port 0 means any that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6443")]
+    pub listen: SocketAddr,
+    /// A name or address besides its own that clients reach the server by; may be given several times
+    #[arg(long = "tls-san", value_name = "NAME")]
+    pub tls_san: Vec<String>,
     /// How long a superseded version stays readable
     #[arg(long, value_name = "SECONDS", default_value_t = HistoryBounds::default().age_max.as_secs())]
     pub history_secs_max: u64,
@@ -78,10 +91,6 @@ pub enum StorageKind {
 /// Flags that do not go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
-    #[error("--storage {0} needs --data-dir")]
-    NoDataDir(&'static str),
-    #[error("--storage {0} keeps nothing in --data-dir; leave it out")]
-    NoUseForDataDir(&'static str),
     #[cfg(feature = "etcd")]
     #[error("--storage etcd needs --etcd-endpoints")]
     NoEndpoints,
@@ -97,30 +106,23 @@ impl TryFrom<ServeFlags> for Config {
         let storage = Options { limits, history, ..Options::default() };
         let place = match flags.storage {
             #[cfg(feature = "etcd")]
-            StorageKind::Etcd => etcd(flags.etcd, flags.data_dir)?,
-            StorageKind::Memory => memory(flags.data_dir)?,
-            StorageKind::Fjall => in_dir(Engine::Fjall, flags.data_dir)?,
-            StorageKind::Sled => in_dir(Engine::Sled, flags.data_dir)?,
+            StorageKind::Etcd => etcd(flags.etcd)?,
+            StorageKind::Memory => Place::Memory,
+            StorageKind::Fjall => Place::Dir { dir: flags.data_dir.clone(), engine: Engine::Fjall },
+            StorageKind::Sled => Place::Dir { dir: flags.data_dir.clone(), engine: Engine::Sled },
         };
-        Ok(Self { place, storage })
+        let names = flags.tls_san.iter().map(|name| subject_name(name)).collect();
+        Ok(Self { place, storage, data_dir: flags.data_dir, listen: flags.listen, names })
     }
 }
 
-fn in_dir(engine: Engine, dir: Option<PathBuf>) -> Result<Place, FlagError> {
-    let dir = dir.ok_or(FlagError::NoDataDir(engine.name()))?;
-    Ok(Place::Dir { dir, engine })
-}
-
-fn memory(dir: Option<PathBuf>) -> Result<Place, FlagError> {
-    if dir.is_some() { Err(FlagError::NoUseForDataDir("memory")) } else { Ok(Place::Memory) }
+fn subject_name(name: &str) -> SubjectName {
+    name.parse().map_or_else(|_| SubjectName::Dns(name.to_owned()), SubjectName::Ip)
 }
 
 #[cfg(feature = "etcd")]
-fn etcd(flags: EtcdFlags, dir: Option<PathBuf>) -> Result<Place, FlagError> {
+fn etcd(flags: EtcdFlags) -> Result<Place, FlagError> {
     let EtcdFlags { etcd_endpoints: endpoints, etcd_prefix: prefix, etcd_ca, etcd_cert, etcd_key } = flags;
-    if dir.is_some() {
-        return Err(FlagError::NoUseForDataDir("etcd"));
-    }
     if endpoints.is_empty() {
         return Err(FlagError::NoEndpoints);
     }
@@ -142,28 +144,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_asked_for_exactly_when_something_is_kept_in_it() {
-        let dir = || Some(PathBuf::from("d"));
-        let sled = Place::Dir { dir: "d".into(), engine: Engine::Sled };
-        assert_eq!(in_dir(Engine::Sled, dir()), Ok(sled));
-        assert_eq!(in_dir(Engine::Fjall, None), Err(FlagError::NoDataDir("fjall")));
-        assert_eq!(memory(None), Ok(Place::Memory));
-        assert_eq!(memory(dir()), Err(FlagError::NoUseForDataDir("memory")));
+    fn names_and_addresses_are_told_apart() {
+        assert_eq!(subject_name("10.1.2.3"), SubjectName::Ip("10.1.2.3".parse().unwrap()));
+        assert_eq!(subject_name("hanse.example"), SubjectName::Dns("hanse.example".to_owned()));
     }
 
     #[cfg(feature = "etcd")]
     #[test]
-    fn etcd_is_asked_where_it_is_and_nothing_of_directories() {
+    fn etcd_is_asked_where_it_is() {
         let flags = |urls: &[&str]| EtcdFlags {
             etcd_endpoints: urls.iter().map(ToString::to_string).collect(),
             etcd_prefix: "/h/".into(),
             etcd_ca: Some("ca.pem".into()),
             ..EtcdFlags::default()
         };
-        assert_eq!(etcd(flags(&[]), None), Err(FlagError::NoEndpoints));
-        assert_eq!(etcd(flags(&["http://a"]), Some("d".into())), Err(FlagError::NoUseForDataDir("etcd")));
+        assert_eq!(etcd(flags(&[])), Err(FlagError::NoEndpoints));
         let tls = Some(EtcdTls { ca: "ca.pem".into(), identity: None });
         let expected = Place::Etcd { endpoints: vec!["http://a".into()], prefix: "/h/".into(), tls };
-        assert_eq!(etcd(flags(&["http://a"]), None), Ok(expected));
+        assert_eq!(etcd(flags(&["http://a"])), Ok(expected));
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Start with [`server`], which joins the parts, or with [`cli`], which is what a person meets.
 
+pub mod bootstrap;
 pub mod cli;
 pub mod config;
+pub mod credentials;
 pub mod server;
+pub mod tenancy;

@@ -1,12 +1,35 @@
 //! The hallway: the only place that constructs subsystems and introduces them to each other.
 
+use crate::bootstrap::bootstrap;
 use crate::config::Config;
+use crate::credentials::{Credentials, CredentialsError};
+use crate::tenancy;
+use apiserver::ambient::Ambient;
+use apiserver::api::Api;
+use apiserver::catalog::Catalog;
+use apiserver::client::Client;
+use apiserver::error::ApiError;
+use apiserver::pipeline::{Limits, pipeline};
+use apiserver::resources::Resources;
+use apiserver::serve;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use storage::{OpenError, Stats, Store};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
-/// A running server. It has a store and, as yet, nobody who speaks for it.
+/// A running server.
 #[derive(Debug)]
 pub struct Server {
     store: Store,
+    api: Api,
+    address: SocketAddr,
+    kubeconfig: PathBuf,
+    stop: CancellationToken,
+    serving: JoinHandle<()>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -15,22 +38,72 @@ pub enum StartError {
     Storage(#[from] OpenError),
     #[error("opening the store was interrupted")]
     Interrupted(#[from] tokio::task::JoinError),
+    #[error("cannot listen on {address}")]
+    Listen { address: SocketAddr, source: std::io::Error },
+    #[error("the server has nothing to prove itself with")]
+    Credentials(#[from] CredentialsError),
+    #[error("the first objects could not be made")]
+    Bootstrap(#[from] ApiError),
 }
 
 impl Server {
     pub async fn start(config: Config) -> Result<Self, StartError> {
+        let Config { place, storage, data_dir, listen, names } = config;
+        let listener = serve::bind(listen).await.map_err(|source| StartError::Listen { address: listen, source })?;
+        let address = listener.local_addr().map_err(|source| StartError::Listen { address: listen, source })?;
         // Reads and checks everything that is stored: too long to do on the runtime's own threads.
-        let opening = tokio::task::spawn_blocking(move || Store::open(&config.place, config.storage));
-        let store = opening.await??;
-        Ok(Self { store })
+        let store = tokio::task::spawn_blocking(move || Store::open(&place, storage)).await??;
+        let ambient = Ambient::real();
+        let credentials = Credentials::open(&data_dir, &names, moment(&ambient))?;
+        let resources = Resources::new(store.clone(), Arc::new(Catalog::builtin()), ambient);
+        let api = Api::new(resources.clone(), Arc::new(tenancy::find), credentials.tokens.clone(), version());
+        let client = Client::as_system(resources, "bootstrap");
+        for workspace in tenancy::all() {
+            bootstrap(&client, &workspace, address).await?;
+        }
+        let kubeconfig = credentials.write_kubeconfig(address)?;
+        let stop = CancellationToken::new();
+        let pipeline = pipeline(api.clone(), Limits::default());
+        let serving = tokio::spawn(serve::serve(listener, credentials.tls, pipeline, stop.clone()));
+        Ok(Self { store, api, address, kubeconfig, stop, serving })
     }
 
     pub fn stats(&self) -> Stats {
         self.store.stats()
     }
 
-    /// Finishes what was accepted and lets go of the data.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How an administrator reaches it.
+    pub fn kubeconfig(&self) -> &PathBuf {
+        &self.kubeconfig
+    }
+
+    /// Takes no more, finishes what was accepted, ends watches, and lets go of the data.
     pub async fn stop(self) {
+        self.api.drain();
+        self.api.stop();
+        self.stop.cancel();
+        // It ends by itself; a panic in it has been told.
+        let _ = self.serving.await;
         self.store.close().await;
     }
+}
+
+fn moment(ambient: &Ambient) -> SystemTime {
+    let seconds = u64::try_from(ambient.now().seconds).unwrap_or_default();
+    UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+/// The Kubernetes whose API this is, and what serves it.
+fn version() -> Value {
+    json!({
+        "major": "1", "minor": "37",
+        "gitVersion": concat!("v1.37.1+hanse.", env!("CARGO_PKG_VERSION")),
+        "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "none", "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    })
 }

@@ -17,7 +17,9 @@ async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
     let place = describe(&config.place);
     let server = Server::start(config).await?;
     let stats = server.stats();
-    answer(&format!("ready: {place}, revision {}, {} keys\n", stats.revision, stats.size.keys))?;
+    let (address, kubeconfig) = (server.address(), server.kubeconfig().display().to_string());
+    let (revision, keys) = (stats.revision, stats.size.keys);
+    answer(&format!("ready: https://{address}, kubeconfig {kubeconfig}; {place}, revision {revision}, {keys} keys\n"))?;
     tokio::select! {
         _ = terminate.recv() => tracing::info!("asked to stop"),
         _ = interrupt.recv() => tracing::info!("interrupted"),

@@ -1,0 +1,56 @@
+//! What every workspace has from the start: the namespaces that clients count on, and the way back to this server.
+
+use crate::credentials::SERVICE_ADDRESS;
+use apiserver::client::Client;
+use apiserver::error::ApiError;
+use apiserver::place::Workspace;
+use serde_json::json;
+use std::net::SocketAddr;
+
+const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/// Makes what is missing, and leaves alone what is there.
+pub async fn bootstrap(client: &Client, workspace: &Workspace, server: SocketAddr) -> Result<(), ApiError> {
+    let namespaces = client.at(("", "v1", "namespaces"), workspace, None)?;
+    for name in NAMESPACES {
+        client.ensure(&namespaces, json!({ "metadata": { "name": name } })).await?;
+    }
+    let classes = client.at(("scheduling.k8s.io", "v1", "priorityclasses"), workspace, None)?;
+    for (name, value) in [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)] {
+        let class = json!({
+            "metadata": { "name": name }, "value": value,
+            "description": "Used for what must run for everything else to run.",
+        });
+        client.ensure(&classes, class).await?;
+    }
+    service(client, workspace, server).await
+}
+
+/// The service `kubernetes`, by which whatever runs inside finds the API.
+async fn service(client: &Client, workspace: &Workspace, server: SocketAddr) -> Result<(), ApiError> {
+    let labels = json!({ "component": "apiserver", "provider": "kubernetes" });
+    let services = client.at(("", "v1", "services"), workspace, Some("default"))?;
+    let ports = json!([{ "name": "https", "port": 443, "protocol": "TCP", "targetPort": server.port() }]);
+    let spec = json!({
+        "type": "ClusterIP", "clusterIP": SERVICE_ADDRESS.to_string(), "ports": ports, "sessionAffinity": "None",
+    });
+    client.ensure(&services, json!({ "metadata": { "name": "kubernetes", "labels": labels }, "spec": spec })).await?;
+    endpoints(client, workspace, server).await
+}
+
+async fn endpoints(client: &Client, workspace: &Workspace, server: SocketAddr) -> Result<(), ApiError> {
+    let (ip, port) = (server.ip().to_string(), server.port());
+    let ports = json!([{ "name": "https", "port": port, "protocol": "TCP" }]);
+    let endpoints = client.at(("", "v1", "endpoints"), workspace, Some("default"))?;
+    let mirrored = json!({ "endpointslice.kubernetes.io/skip-mirror": "true" });
+    let subsets = json!([{ "addresses": [{ "ip": ip }], "ports": ports }]);
+    let metadata = json!({ "name": "kubernetes", "labels": mirrored });
+    client.ensure(&endpoints, json!({ "metadata": metadata, "subsets": subsets })).await?;
+    let slices = client.at(("discovery.k8s.io", "v1", "endpointslices"), workspace, Some("default"))?;
+    let slice = json!({
+        "metadata": { "name": "kubernetes", "labels": { "kubernetes.io/service-name": "kubernetes" } },
+        "addressType": if server.is_ipv6() { "IPv6" } else { "IPv4" }, "ports": ports,
+        "endpoints": [{ "addresses": [ip], "conditions": { "ready": true } }],
+    });
+    client.ensure(&slices, slice).await
+}

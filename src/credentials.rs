@@ -1,0 +1,173 @@
+//! What the server proves itself with, and what it hands to its administrator: made on the first start, kept after.
+
+use apiserver::auth::{KeyError, MASTERS, TokenIssuer};
+use certs::kubeconfig::{Cluster, Context, Credential, Kubeconfig, User};
+use certs::{Authority, Identity, KeyPair, SigningKey, Subject, SubjectName, Validity};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::server::danger::ClientCertVerifier;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{RootCertStore, ServerConfig, server::VerifierBuilderError};
+
+/// The file through which an administrator finds the server.
+const KUBECONFIG: &str = "admin.kubeconfig";
+
+/// Certificates are made anew when a third of this is left.
+const LASTS: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// Who issues tokens, and whom they are meant for unless somebody says otherwise.
+const ISSUER: &str = "https://kubernetes.default.svc";
+
+/// The address of the service `kubernetes` that every workspace has.
+pub const SERVICE_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialsError {
+    #[error("cannot use {}", .dir.display())]
+    Dir { dir: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Certs(#[from] certs::Error),
+    #[error("a certificate cannot be used")]
+    Pem(#[from] pem::Error),
+    #[error("a certificate cannot be used")]
+    Tls(#[from] tokio_rustls::rustls::Error),
+    #[error("the authority of clients cannot be used")]
+    Clients(#[from] VerifierBuilderError),
+    #[error(transparent)]
+    Tokens(#[from] KeyError),
+}
+
+/// Everything that a server proves itself with.
+#[derive(Debug)]
+pub struct Credentials {
+    pub tls: Arc<ServerConfig>,
+    pub tokens: TokenIssuer,
+    pub ca_pem: String,
+    admin: KeyPair,
+    shard_admin: KeyPair,
+    dir: PathBuf,
+}
+
+impl Credentials {
+    /// Opens what is kept in `dir/certs`, or makes it.
+    pub fn open(dir: &Path, names: &[SubjectName], now: SystemTime) -> Result<Self, CredentialsError> {
+        let kept = dir.join("certs");
+        std::fs::create_dir_all(&kept).map_err(|source| CredentialsError::Dir { dir: kept.clone(), source })?;
+        let authority = Authority::open_or_create(&kept, now)?;
+        let validity = Validity { now, lasts: LASTS };
+        let pair = |name: &str, subject: &Subject| {
+            Identity::load_or_issue(&authority, &kept, name, subject, validity).map(|identity| identity.pair)
+        };
+        let server = pair("server", &Subject::Server { names: server_names(names) })?;
+        let client = |user: &str, groups: &[&str]| Subject::Client {
+            user: user.to_owned(),
+            groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+        };
+        let admin = pair("admin", &client("kcp-admin", &["system:kcp:admin", MASTERS]))?;
+        let shard_admin = pair("shard-admin", &client("shard-admin", &[MASTERS]))?;
+        let signing = SigningKey::open_or_create(&kept)?;
+        let tokens =
+            TokenIssuer::new(ISSUER, signing.private_pem().as_bytes(), signing.public_pem().as_bytes())?;
+        let tls = Arc::new(tls(&server, authority.cert_pem())?);
+        Ok(Self { tls, tokens, ca_pem: authority.cert_pem().to_owned(), admin, shard_admin, dir: dir.to_owned() })
+    }
+
+    /// Writes the administrator's kubeconfig and answers where it is.
+    pub fn write_kubeconfig(&self, at: SocketAddr) -> Result<PathBuf, CredentialsError> {
+        let path = self.dir.join(KUBECONFIG);
+        self.kubeconfig(&format!("https://{}", reachable(at))).write(&path)?;
+        Ok(path)
+    }
+
+    /// The contexts that clients of kcp expect, and one that plain kubectl starts with.
+    fn kubeconfig(&self, url: &str) -> Kubeconfig {
+        let cluster = |name: &str, server: String| Cluster { name: name.to_owned(), server, ca_pem: self.ca_pem.clone() };
+        let user = |name: &str, pair: &KeyPair| User {
+            name: name.to_owned(),
+            credential: Credential::Certificate(pair.clone()),
+        };
+        let context = |name: &str, cluster: &str, user: &str| Context {
+            name: name.to_owned(),
+            cluster: cluster.to_owned(),
+            user: user.to_owned(),
+            namespace: None,
+        };
+        Kubeconfig {
+            current: "default".to_owned(),
+            contexts: vec![
+                context("default", "base", "kcp-admin"),
+                context("root", "root", "kcp-admin"),
+                context("base", "base", "kcp-admin"),
+                context("system:admin", "system:admin", "shard-admin"),
+                context("shard-base", "base", "shard-admin"),
+            ],
+            clusters: vec![
+                cluster("root", format!("{url}/clusters/root")),
+                cluster("base", url.to_owned()),
+                cluster("system:admin", format!("{url}/clusters/system:admin")),
+            ],
+            users: vec![user("kcp-admin", &self.admin), user("shard-admin", &self.shard_admin)],
+        }
+    }
+}
+
+/// An address that a client on this machine can use, whatever is listened on.
+fn reachable(at: SocketAddr) -> SocketAddr {
+    let ip = match at.ip() {
+        ip if !ip.is_unspecified() => ip,
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(_) => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
+    };
+    SocketAddr::new(ip, at.port())
+}
+
+/// What this server is called, whoever asks.
+fn server_names(others: &[SubjectName]) -> Vec<SubjectName> {
+    let dns = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+    let ips = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(std::net::Ipv6Addr::LOCALHOST), SERVICE_ADDRESS];
+    let mut names: Vec<SubjectName> = dns.iter().map(|name| SubjectName::Dns((*name).to_owned())).collect();
+    names.extend(ips.map(SubjectName::Ip));
+    names.extend(others.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
+    names
+}
+
+fn tls(server: &KeyPair, ca_pem: &str) -> Result<ServerConfig, CredentialsError> {
+    let chain: Vec<CertificateDer<'static>> =
+        CertificateDer::pem_slice_iter(server.cert_chain_pem.as_bytes()).collect::<Result<_, _>>()?;
+    let key = PrivateKeyDer::from_pem_slice(server.key_pem.as_bytes())?;
+    let mut config = ServerConfig::builder().with_client_cert_verifier(clients(ca_pem)?).with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+/// Clients may come without a certificate; one that they show must be ours.
+fn clients(ca_pem: &str) -> Result<Arc<dyn ClientCertVerifier>, CredentialsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(ca_pem.as_bytes()) {
+        roots.add(certificate?)?;
+    }
+    Ok(WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated().build()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_once_is_kept_and_clients_find_the_server() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+        let first = Credentials::open(dir.path(), &[], now).unwrap();
+        let again = Credentials::open(dir.path(), &[], now).unwrap();
+        assert_eq!((first.ca_pem, first.admin), (again.ca_pem.clone(), again.admin.clone()));
+        let path = again.write_kubeconfig("0.0.0.0:6443".parse().unwrap()).unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        for expected in ["current-context: default", "https://127.0.0.1:6443/clusters/root", "shard-base"] {
+            assert!(text.replace('"', "").contains(expected), "{expected} in {text}");
+        }
+    }
+}
