@@ -3,6 +3,9 @@
 /// Longest repository path of a reference.
 const PATH_BYTES_MAX: usize = 255;
 const TAG_BYTES_MAX: usize = 128;
+/// The registry that a reference means when it names none, and where single names stand for `library/…`.
+const HUB: [&str; 3] = ["", "docker.io", "index.docker.io"];
+const LIBRARY: &str = "library/";
 /// The algorithms of digests, with the number of their hexadecimal digits.
 const DIGESTS: [(&str, usize); 3] = [("sha256", 64), ("sha384", 96), ("sha512", 128)];
 
@@ -17,22 +20,24 @@ fn tag(image: &str) -> Option<&str> {
     if digest.is_some_and(|digest| !is_digest(digest)) {
         return None;
     }
-    let path = without_domain(image)?;
+    let (domain, path) = split_domain(image)?;
     let (path, tag) = path.split_once(':').map_or((path, None), |(path, tag)| (path, Some(tag)));
-    if !path.split('/').all(is_component) || path.len() > PATH_BYTES_MAX || tag.is_some_and(|tag| !is_tag(tag)) {
+    let prefix = if HUB.contains(&domain) && !path.contains('/') { LIBRARY.len() } else { 0 };
+    let is_path = path.split('/').all(is_component) && prefix + path.len() <= PATH_BYTES_MAX;
+    if !is_path || tag.is_some_and(|tag| !is_tag(tag)) {
         return None;
     }
     Some(tag.unwrap_or(if digest.is_some() { "" } else { "latest" }))
 }
 
-/// Takes the registry off. A first component that looks like a domain is one; it may also just be a path.
-fn without_domain(image: &str) -> Option<&str> {
-    let Some((first, rest)) = image.split_once('/') else { return Some(image) };
+/// The registry and the rest. A first component that looks like a domain is one; it may also just be a path.
+fn split_domain(image: &str) -> Option<(&str, &str)> {
+    let Some((first, rest)) = image.split_once('/') else { return Some(("", image)) };
     let is_meant = first == "localhost" || first.contains(['.', ':']) || first.bytes().any(|c| c.is_ascii_uppercase());
     match is_meant {
-        true if is_domain(first) => Some(rest),
+        true if is_domain(first) => Some((first, rest)),
         true if !is_component(first) => None,
-        _ => Some(image),
+        _ => Some(("", image)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a built-in object holds where its author said nothing.
 //!
-//! One file for each API group says it, in the words of [`rule`]; [`plan`] leads through an object to every place where a
-//! rule applies. Feature gates stand as Kubernetes 1.37 sets them. Not here: what a server decides when it creates an
+//! One file for each API group says it, in the words of [`rule`]; [`plan`] leads through an object to every place where
+//! a rule applies. Feature gates stand as Kubernetes 1.37 sets them. Not here: what a server decides when it creates an
 //! object (addresses, ports, generated selectors), and `stringData` of a `Secret`, which is a way of writing `data`.
 
 mod admissionregistration;

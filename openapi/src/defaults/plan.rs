@@ -1,7 +1,7 @@
 //! The way through an object to every place where a rule applies.
 //!
-//! It is laid out once for all types, and leads only where there is something to do. The one type of the table that holds
-//! itself, the JSON schema, has no defaults in it: so no way is longer than the nesting of Go's types.
+//! It is laid out once for all types, and leads only where there is something to do. The one type of the table that
+//! holds itself, the JSON schema, has no defaults in it: so no way is longer than the nesting of Go's types.
 
 use std::collections::HashMap;
 

@@ -6,8 +6,8 @@
 //!     .set("spec.backoffLimit", 6)
 //! ```
 //!
-//! Steps run in the order in which they are written. A path leads from the type of the rule through structs to one field.
-//! A field *lacks* where Go would see nothing: absent, or zero for what is no pointer.
+//! Steps run in the order in which they are written. A path leads from the type of the rule through structs to one
+//! field. A field *lacks* where Go would see nothing: absent, or zero for what is no pointer.
 
 use serde_json::{Map, Value};
 
