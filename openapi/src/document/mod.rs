@@ -60,7 +60,8 @@ pub fn v2_of(described: &[Described<'_>]) -> Value {
 }
 
 fn text(document: &Value) -> Vec<u8> {
-    document.to_string().into_bytes()
+    // Trees of JSON have a text, always.
+    serde_json::to_vec(document).unwrap_or_default()
 }
 
 #[cfg(test)]

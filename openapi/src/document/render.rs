@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::described::{Described, Exchange, Kind, Schema};
 use super::operations::{self, Answer, Operation, Path};
 use super::parameters::{Parameter, Place};
-use super::schemas::{Dialect, Schemas, group_version_kind};
+use super::schemas::{Dialect, Schemas, group_version_kind, object};
 
 const TITLE: &str = "Kubernetes";
 const SECURITY: &str = "BearerToken";
@@ -16,15 +16,14 @@ pub(super) fn v3(api_version: &str, described: &[Described<'_>]) -> Value {
     let Kind { group, version, .. } = Kind::of(api_version, "");
     let mut paths = vec![operations::resources(group, version)];
     paths.extend(described.iter().flat_map(operations::paths));
-    json!({
-        "openapi": "3.0.0",
-        "info": info(),
-        "paths": all_paths(&paths, Dialect::V3),
-        "components": {
-            "schemas": all_schemas(described, Dialect::V3, &[api_version]),
-            "securitySchemes": security(),
-        },
-    })
+    let components =
+        object([("schemas", all_schemas(described, Dialect::V3, &[api_version])), ("securitySchemes", security())]);
+    object([
+        ("openapi", "3.0.0".into()),
+        ("info", info()),
+        ("paths", all_paths(&paths, Dialect::V3)),
+        ("components", components),
+    ])
 }
 
 pub(super) fn v2(described: &[Described<'_>]) -> Value {
@@ -35,14 +34,14 @@ pub(super) fn v2(described: &[Described<'_>]) -> Value {
     paths.extend(described.iter().flat_map(operations::paths));
     let api_versions: Vec<String> = group_versions.iter().map(|(group, version)| join(group, version)).collect();
     let api_versions: Vec<&str> = api_versions.iter().map(String::as_str).collect();
-    json!({
-        "swagger": "2.0",
-        "info": info(),
-        "paths": all_paths(&paths, Dialect::V2),
-        "definitions": all_schemas(described, Dialect::V2, &api_versions),
-        "securityDefinitions": security(),
-        "security": [{SECURITY: []}],
-    })
+    object([
+        ("swagger", "2.0".into()),
+        ("info", info()),
+        ("paths", all_paths(&paths, Dialect::V2)),
+        ("definitions", all_schemas(described, Dialect::V2, &api_versions)),
+        ("securityDefinitions", security()),
+        ("security", json!([{SECURITY: []}])),
+    ])
 }
 
 fn join(group: &str, version: &str) -> String {
@@ -110,20 +109,21 @@ fn parameter(parameter: &Parameter, dialect: Dialect) -> Value {
         Place::Path => "path",
         Place::Query => "query",
     };
-    let mut rendered = json!({"name": parameter.name, "in": place});
+    let mut rendered = object([("name", parameter.name.into()), ("in", place.into())]);
     if !parameter.description.is_empty() {
         rendered["description"] = (*parameter.description).into();
     }
     if parameter.place == Place::Path {
         rendered["required"] = true.into();
     }
-    let schema = json!({"type": parameter.word, "uniqueItems": true});
     match dialect {
         Dialect::V2 => {
             rendered["type"] = parameter.word.into();
             rendered["uniqueItems"] = true.into();
         }
-        Dialect::V3 => rendered["schema"] = schema,
+        Dialect::V3 => {
+            rendered["schema"] = object([("type", parameter.word.into()), ("uniqueItems", true.into())]);
+        }
     }
     rendered
 }
@@ -149,7 +149,7 @@ fn common(operation: &Operation<'_>, dialect: Dialect) -> Map<String, Value> {
 fn of_v3(operation: &Operation<'_>, rendered: &mut Map<String, Value>) {
     if let Some(body) = &operation.body {
         let schema = Dialect::V3.reference(&body.schema);
-        let mut request = json!({"content": content(operation.consumes, &schema)});
+        let mut request = object([("content", content(operation.consumes, &schema))]);
         if body.required {
             request["required"] = true.into();
         }
@@ -179,7 +179,7 @@ fn of_v2(operation: &Operation<'_>, rendered: &mut Map<String, Value>) {
 }
 
 fn content(types: &[&str], schema: &Value) -> Value {
-    types.iter().map(|name| ((*name).to_owned(), json!({"schema": schema}))).collect::<Map<_, _>>().into()
+    types.iter().map(|name| ((*name).to_owned(), object([("schema", schema.clone())]))).collect::<Map<_, _>>().into()
 }
 
 fn answer(answer: &Answer, dialect: Dialect) -> Value {

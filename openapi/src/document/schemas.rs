@@ -20,7 +20,7 @@ impl Dialect {
             Dialect::V2 => "#/definitions/",
             Dialect::V3 => "#/components/schemas/",
         };
-        json!({"$ref": format!("{place}{name}")})
+        object([("$ref", format!("{place}{name}").into())])
     }
 }
 
@@ -55,7 +55,7 @@ impl<'a> Schemas<'a> {
         while let Some(ty) = self.open.pop() {
             let name = ty.model_name();
             if !self.has(&name) {
-                let schema = self.object(ty, &name);
+                let schema = self.write(ty, &name);
                 self.done.insert(name, schema);
             }
         }
@@ -99,7 +99,7 @@ impl<'a> Schemas<'a> {
         self.done.insert(name.to_owned(), schema);
     }
 
-    fn object(&mut self, ty: &'static Type, name: &str) -> Value {
+    fn write(&mut self, ty: &'static Type, name: &str) -> Value {
         let texts = descriptions::of(name);
         let mut schema = Map::new();
         schema.insert("type".to_owned(), "object".into());
@@ -150,8 +150,8 @@ impl<'a> Schemas<'a> {
     fn property(&mut self, field: &'static Field, texts: Option<&Texts>) -> Value {
         let mut schema = match field.form {
             Form::One | Form::Pointer => self.element(field),
-            Form::List => json!({"type": "array", "items": self.element(field)}),
-            Form::Map => json!({"type": "object", "additionalProperties": self.element(field)}),
+            Form::List => object([("type", "array".into()), ("items", self.element(field))]),
+            Form::Map => object([("type", "object".into()), ("additionalProperties", self.element(field))]),
         };
         let mut more = Map::new();
         if let Some(text) = texts.and_then(|texts| texts.field(field.name)) {
@@ -165,7 +165,7 @@ impl<'a> Schemas<'a> {
         merging(field, &mut more);
         if self.dialect == Dialect::V3 && schema.get("$ref").is_some() && !more.is_empty() {
             // Beside a reference OpenAPI v3 reads nothing else.
-            schema = json!({"allOf": [schema]});
+            schema = object([("allOf", vec![schema].into())]);
         }
         if let Value::Object(schema) = &mut schema {
             schema.append(&mut more);
@@ -265,6 +265,11 @@ fn merging(field: &Field, more: &mut Map<String, Value>) {
     if let Some(key) = key {
         say("patch-merge-key", key.into());
     }
+}
+
+/// An object out of parts, which are moved: `json!` copies whatever is put into it.
+pub(super) fn object<const N: usize>(parts: [(&str, Value); N]) -> Value {
+    parts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
 }
 
 pub(super) fn group_version_kind(kind: Kind<'_>) -> Value {
