@@ -8,11 +8,12 @@ use rcgen::SigningKey;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::parse_x509_certificate;
-use yasna::{construct_der, parse_der};
+use yasna::{ASN1Error, ASN1ErrorKind, ASN1Result, construct_der, parse_der};
 
 use crate::{Error, Flaw, SubjectName};
 
-/// Where the names stand in the signed part: version, serial number, algorithm, issuer, validity, subject, ...
+/// Where things stand in the signed part: version, serial number, algorithm, issuer, validity, subject, ...
+const ALGORITHM_AT: usize = 2;
 const ISSUER_AT: usize = 3;
 const SUBJECT_AT: usize = 5;
 
@@ -39,6 +40,13 @@ impl Facts {
         if !rest.is_empty() {
             return Err(Flaw::Trailing);
         }
+        let signed = certificate.tbs_certificate.as_ref();
+        let signature = &certificate.signature_value.data;
+        // What stands around the signed part is protected by nothing but this.
+        let algorithm = elements(signed).ok().and_then(|elements| elements.into_iter().nth(ALGORITHM_AT));
+        if algorithm.is_none_or(|algorithm| assemble(signed, &algorithm, signature) != der) {
+            return Err(Flaw::Frame);
+        }
         let validity = certificate.validity();
         Ok(Self {
             issuer: certificate.issuer().as_raw().to_vec(),
@@ -49,8 +57,8 @@ impl Facts {
             is_authority: certificate.is_ca(),
             key_id: key_id(&certificate),
             public_key: certificate.public_key().subject_public_key.data.to_vec(),
-            signed: certificate.tbs_certificate.as_ref().to_vec(),
-            signature: certificate.signature_value.data.to_vec(),
+            signed: signed.to_vec(),
+            signature: signature.to_vec(),
         })
     }
 
@@ -91,21 +99,27 @@ fn key_id(certificate: &X509Certificate<'_>) -> Option<Vec<u8>> {
 ///
 /// rcgen keeps one value of a kind in a name, but a user is in many groups, and each is an organization.
 pub(crate) fn rename(der: &[u8], issuer: &[u8], subject: &[u8], key: &impl SigningKey) -> Result<Vec<u8>, Error> {
-    let parts = elements(der)?;
-    let signed = parts.first().map(|signed| elements(signed)).transpose()?.unwrap_or_default();
+    let parts = elements(der).map_err(Error::Encode)?;
+    let [signed, algorithm, _] = parts.as_slice() else {
+        return Err(Error::Encode(ASN1Error::new(ASN1ErrorKind::Invalid)));
+    };
+    let signed = elements(signed).map_err(Error::Encode)?;
     let signed = sequence(signed.iter().enumerate().map(|(at, element)| match at {
         ISSUER_AT => issuer,
         SUBJECT_AT => subject,
         _ => element.as_slice(),
     }));
     let signature = key.sign(&signed).map_err(Error::Sign)?;
-    let signature = construct_der(|writer| writer.write_bitvec_bytes(&signature, signature.len() * 8));
-    let algorithm = parts.get(1).map(Vec::as_slice).unwrap_or_default();
-    Ok(sequence([signed.as_slice(), algorithm, &signature]))
+    Ok(assemble(&signed, algorithm, &signature))
 }
 
-fn elements(der: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
-    parse_der(der, |reader| reader.collect_sequence_of(|element| element.read_der())).map_err(Error::Encode)
+fn assemble(signed: &[u8], algorithm: &[u8], signature: &[u8]) -> Vec<u8> {
+    let signature = construct_der(|writer| writer.write_bitvec_bytes(signature, signature.len() * 8));
+    sequence([signed, algorithm, &signature])
+}
+
+fn elements(der: &[u8]) -> ASN1Result<Vec<Vec<u8>>> {
+    parse_der(der, |reader| reader.collect_sequence_of(|element| element.read_der()))
 }
 
 fn sequence<'a>(elements: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {

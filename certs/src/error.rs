@@ -69,6 +69,8 @@ pub enum Flaw {
     Certificate(#[source] nom::Err<X509Error>),
     #[error("its certificate goes on after its end")]
     Trailing,
+    #[error("its certificate and the signature beside it do not fit together")]
+    Frame,
     #[error("an extension of its certificate cannot be read")]
     Extension(#[source] X509Error),
     #[error("its key is not an ECDSA P-256 key in PKCS#8")]

@@ -1,4 +1,5 @@
 //! Keys and certificates as others see them: openssl, rustls, a reader of YAML, and the next start.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod authority;
 mod handshake;
@@ -45,7 +46,7 @@ fn openssl(dir: &Path, arguments: &[&str]) -> String {
 }
 
 /// An error and all its reasons, as a log would show them.
-fn chain(error: &dyn Error) -> String {
-    let reasons = std::iter::successors(Some(error), |error| error.source());
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let reasons = std::iter::successors(Some(error), |error| (*error).source());
     reasons.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -219,7 +219,7 @@ fn a_changed_letter_is_noticed() {
     let (dir, _) = created();
     let path = dir.path().join("ca.crt");
     let good = fs::read(&path).unwrap();
-    let letters = (28..good.len() - 30).filter(|at| good[*at].is_ascii_alphanumeric()).step_by(7);
+    let letters = (28..good.len() - 30).filter(|at| good[*at].is_ascii_alphanumeric());
     for at in letters {
         let mut bad = good.clone();
         bad[at] = if bad[at] == b'A' { b'B' } else { b'A' };
