@@ -223,7 +223,7 @@ impl Checker {
 }
 
 /// A text as Go quotes it.
-fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
         let escaped = match c {

@@ -1,16 +1,19 @@
 //! What is wrong with one field of an object, in the words of a Kubernetes API server.
 
-use serde_json::Value;
 use std::fmt;
 
+use serde_json::Value;
+
+use crate::check::quote;
+
 /// One reason to refuse an object, and the field that gave it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
     pub wrong: Wrong,
     /// `spec.template.spec.containers[0].name`, `metadata.labels`, `data[key]`.
     pub field: String,
-    /// What stood there; `None` where the text does not repeat it.
-    pub value: Option<Value>,
+    /// What stood there, as Go prints it; `None` where the text does not repeat it.
+    pub value: Option<String>,
     pub detail: String,
 }
 
@@ -67,7 +70,7 @@ impl FieldError {
     }
 
     pub fn invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self { wrong: Wrong::Invalid, field: field.into(), value: Some(value.into()), detail: detail.into() }
+        Self { wrong: Wrong::Invalid, field: field.into(), value: Some(shown(&value.into())), detail: detail.into() }
     }
 
     pub fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
@@ -75,24 +78,23 @@ impl FieldError {
     }
 
     pub fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> Self {
-        Self { wrong: Wrong::Duplicate, field: field.into(), value: Some(value.into()), detail: String::new() }
+        Self { wrong: Wrong::Duplicate, field: field.into(), value: Some(shown(&value.into())), detail: String::new() }
     }
 
     pub fn not_found(field: impl Into<String>, value: impl Into<Value>) -> Self {
-        Self { wrong: Wrong::NotFound, field: field.into(), value: Some(value.into()), detail: String::new() }
+        Self { wrong: Wrong::NotFound, field: field.into(), value: Some(shown(&value.into())), detail: String::new() }
     }
 
     pub fn too_long(field: impl Into<String>, bytes_max: usize) -> Self {
-        let detail = format!("may not be more than {bytes_max} bytes");
+        let detail = format!("may not be more than {bytes_max} byte{}", if bytes_max == 1 { "" } else { "s" });
         Self { wrong: Wrong::TooLong, field: field.into(), value: None, detail }
     }
 
+    /// Supported values are told in the order given.
     pub fn not_supported(field: impl Into<String>, value: impl Into<Value>, supported: &[&str]) -> Self {
-        let mut sorted = supported.to_vec();
-        sorted.sort_unstable();
-        let quoted: Vec<String> = sorted.iter().map(|word| format!("{word:?}")).collect();
+        let quoted: Vec<String> = supported.iter().map(|word| quote(word)).collect();
         let detail = format!("supported values: {}", quoted.join(", "));
-        Self { wrong: Wrong::NotSupported, field: field.into(), value: Some(value.into()), detail }
+        Self { wrong: Wrong::NotSupported, field: field.into(), value: Some(shown(&value.into())), detail }
     }
 
     /// The text without the field: the message of a cause.
@@ -105,6 +107,14 @@ impl FieldError {
             text = format!("{text}: {}", self.detail);
         }
         text
+    }
+}
+
+/// A value as Go prints it: a text quoted, anything else as JSON, in which Go escapes what HTML would read as its own.
+pub(crate) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => quote(text),
+        _ => value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"),
     }
 }
 
@@ -130,9 +140,12 @@ mod tests {
             "spec.replicas: Invalid value: -1: must be greater than or equal to 0"
         );
         assert_eq!(
-            text(FieldError::not_supported("spec.type", "Odd", &["NodePort", "ClusterIP"])),
+            text(FieldError::not_supported("spec.type", "Odd", &["ClusterIP", "NodePort"])),
             "spec.type: Unsupported value: \"Odd\": supported values: \"ClusterIP\", \"NodePort\""
         );
-        assert_eq!(text(FieldError::duplicate("spec.ports[1].name", "a")), "spec.ports[1].name: Duplicate value: \"a\"");
+        assert_eq!(
+            text(FieldError::duplicate("spec.ports[1].name", "a")),
+            "spec.ports[1].name: Duplicate value: \"a\""
+        );
     }
 }

@@ -1,1 +1,130 @@
-//! What a built-in object must not say.
+//! What a built-in object must not say: the rules by which a Kubernetes API server v1.37 refuses objects after
+//! defaulting, in its order and with its field paths, reasons and words.
+//!
+//! [`create`], [`update`] and [`update_status`] judge; [`rules`] says which rules hold for a kind; `tree` is the
+//! vocabulary in which they are written. A kind without rules of its own is held to those of its metadata.
+
+mod amount;
+mod claim;
+mod config;
+mod cron;
+mod endpoints;
+mod job;
+mod meta;
+pub mod names;
+mod net;
+mod networking;
+mod pod;
+mod print;
+mod rbac;
+mod rules;
+mod selector;
+mod service;
+mod storage;
+mod tree;
+mod workload;
+
+use serde_json::Value;
+
+pub use names::{NameRule, name_rule};
+use rules::{Order, Rules};
+use tree::{Errors, Node};
+
+use crate::builtin::{Type, table};
+use crate::field::FieldError;
+
+/// Why an object of this kind may not be created. Expects it defaulted, named, and with the system's metadata.
+pub fn create(object: &Value, ty: &'static Type) -> Vec<FieldError> {
+    let rules = rules::of(ty);
+    let mut errors = Errors::of(ty);
+    let object = Node::root(object);
+    whole(&mut errors, &rules, &object, None);
+    if errors.is_empty() {
+        meta::common(&mut errors, &object.at("metadata"), is_namespaced(ty), NameRule::PathSegment);
+    }
+    declared(errors, &rules, &object, None)
+}
+
+/// Why an object may not become `new`.
+pub fn update(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldError> {
+    let rules = rules::of(ty);
+    let mut errors = Errors::of(ty);
+    let (new, old) = (Node::root(new), Node::root(old));
+    common_update(&mut errors, &new, &old);
+    if rules.order != Order::WholeThenChange {
+        meta::update(&mut errors, &new, &old);
+    }
+    match rules.order {
+        Order::ChangeThenWhole => {
+            (rules.change)(&mut errors, &new, &old);
+            whole(&mut errors, &rules, &new, Some(&old));
+        }
+        Order::WholeThenChange => {
+            whole(&mut errors, &rules, &new, Some(&old));
+            (rules.change)(&mut errors, &new, &old);
+        }
+        Order::UpdateWholeThenChange => {
+            whole(&mut errors, &rules, &new, Some(&old));
+            (rules.change)(&mut errors, &new, &old);
+        }
+        Order::ChangeThenBody => {
+            (rules.change)(&mut errors, &new, &old);
+            (rules.body)(&mut errors, &new, Some(&old));
+        }
+        Order::BodyThenChange => {
+            (rules.body)(&mut errors, &new, Some(&old));
+            (rules.change)(&mut errors, &new, &old);
+        }
+        Order::Change => (rules.change)(&mut errors, &new, &old),
+    }
+    declared(errors, &rules, &new, Some(&old))
+}
+
+/// Why an object's status may not become that of `new`, which otherwise equals `old`.
+pub fn update_status(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldError> {
+    let rules = rules::of(ty);
+    let mut errors = Errors::of(ty);
+    let (new, old) = (Node::root(new), Node::root(old));
+    common_update(&mut errors, &new, &old);
+    meta::update(&mut errors, &new, &old);
+    (rules.status)(&mut errors, &new, &old);
+    declared(errors, &rules, &new, Some(&old))
+}
+
+/// Why the finalizers of a Namespace's spec may not become those of `new`.
+pub fn finalize_namespace(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldError> {
+    let mut errors = Errors::of(ty);
+    let (new, old) = (Node::root(new), Node::root(old));
+    common_update(&mut errors, &new, &old);
+    config::namespace_finalize(&mut errors, &new, &old);
+    errors.dedup();
+    errors.into_list()
+}
+
+fn common_update(errors: &mut Errors, new: &Node, old: &Node) {
+    let namespaced = is_namespaced(errors.root());
+    meta::common(errors, &new.at("metadata"), namespaced, NameRule::PathSegment);
+    meta::change(errors, &new.at("metadata"), &old.at("metadata"));
+}
+
+fn whole(errors: &mut Errors, rules: &Rules, object: &Node, old: Option<&Node>) {
+    let ty = errors.root();
+    meta::create(errors, &object.at("metadata"), is_namespaced(ty), name_rule(ty));
+    (rules.body)(errors, object, old);
+}
+
+/// Adds what the kind's fields declare of themselves, which is told after everything else, and again if need be.
+fn declared(mut errors: Errors, rules: &Rules, new: &Node, old: Option<&Node>) -> Vec<FieldError> {
+    errors.dedup();
+    (rules.declared)(&mut errors, new, old);
+    errors.into_list()
+}
+
+fn is_namespaced(ty: &Type) -> bool {
+    let same = |package: &crate::builtin::Package| package.api_version == ty.package.api_version;
+    let resource = table().resources.iter().find(|resource| resource.kind == ty.name && same(resource.package));
+    resource.is_none_or(|resource| resource.namespaced)
+}
+
+#[cfg(test)]
+mod tests;

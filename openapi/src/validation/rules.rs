@@ -1,0 +1,152 @@
+//! Which rules hold for which kind.
+
+use super::tree::{Errors, Node};
+use super::{claim, config, endpoints, job, networking, pod, rbac, service, workload};
+use crate::builtin::Type;
+
+/// What holds at any time; the second object is the one before, if any.
+type Body = fn(&mut Errors, &Node, Option<&Node>);
+/// What may not change from the second object to the first.
+type Change = fn(&mut Errors, &Node, &Node);
+
+pub(super) struct Rules {
+    /// Besides metadata.
+    pub(super) body: Body,
+    pub(super) change: Change,
+    pub(super) status: Change,
+    /// What fields declare of themselves.
+    pub(super) declared: Body,
+    pub(super) order: Order,
+}
+
+/// In which order an update is judged, after its metadata. The whole is the body and, again, the metadata.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    ChangeThenWhole,
+    ChangeThenBody,
+    BodyThenChange,
+    UpdateWholeThenChange,
+    Change,
+    /// The kind does not look at changes of metadata by itself.
+    WholeThenChange,
+}
+
+impl Rules {
+    fn new(order: Order, body: Body) -> Self {
+        Self { body, change: |_, _, _| {}, status: |_, _, _| {}, declared: |_, _, _| {}, order }
+    }
+
+    fn change(self, change: Change) -> Self {
+        Self { change, ..self }
+    }
+
+    fn status(self, status: Change) -> Self {
+        Self { status, ..self }
+    }
+
+    fn declared(self, declared: Body) -> Self {
+        Self { declared, ..self }
+    }
+}
+
+pub(super) fn of(ty: &Type) -> Rules {
+    match ty.package.api_version {
+        "v1" => core(ty.name),
+        "apps/v1" => apps(ty.name),
+        "batch/v1" => batch(ty.name),
+        "networking.k8s.io/v1" => networking(ty.name),
+        "rbac.authorization.k8s.io/v1" => rbac(ty.name),
+        "discovery.k8s.io/v1" => {
+            Rules::new(Order::WholeThenChange, endpoints::slice).declared(endpoints::slice_declared)
+        }
+        _ => nothing(),
+    }
+}
+
+fn nothing() -> Rules {
+    Rules::new(Order::Change, |_, _, _| {})
+}
+
+fn core(kind: &str) -> Rules {
+    use Order::{BodyThenChange, Change, ChangeThenBody, ChangeThenWhole, UpdateWholeThenChange};
+    match kind {
+        "ConfigMap" => Rules::new(ChangeThenWhole, config::config_map).change(config::config_map_update),
+        "Endpoints" => Rules::new(ChangeThenWhole, endpoints::endpoints),
+        "Namespace" => Rules::new(Change, config::namespace).status(config::namespace_status),
+        "PersistentVolumeClaim" => {
+            Rules::new(UpdateWholeThenChange, claim::claim).change(claim::claim_update).status(claim::claim_status)
+        }
+        "Pod" => Rules::new(UpdateWholeThenChange, pod::pod).change(pod::pod_update).status(pod::pod_status),
+        "PodTemplate" => Rules::new(BodyThenChange, workload::pod_template),
+        "ReplicationController" => Rules::new(BodyThenChange, workload::replication_controller)
+            .status(workload::replica_set_status)
+            .declared(workload::replication_controller_declared),
+        "Secret" => Rules::new(ChangeThenWhole, config::secret).change(config::secret_update),
+        "Service" => {
+            Rules::new(ChangeThenBody, service::service).change(service::service_update).status(service::service_status)
+        }
+        "ServiceAccount" => Rules::new(ChangeThenWhole, |_, _, _| {}),
+        _ => nothing(),
+    }
+}
+
+fn apps(kind: &str) -> Rules {
+    use Order::{BodyThenChange, ChangeThenWhole};
+    match kind {
+        "ControllerRevision" => {
+            Rules::new(ChangeThenWhole, workload::controller_revision).change(workload::controller_revision_update)
+        }
+        "DaemonSet" => Rules::new(BodyThenChange, workload::daemon_set)
+            .change(workload::kept_selector)
+            .status(workload::daemon_set_status),
+        "Deployment" => Rules::new(BodyThenChange, workload::deployment)
+            .change(workload::kept_selector)
+            .status(workload::deployment_status),
+        "ReplicaSet" => Rules::new(BodyThenChange, workload::replica_set)
+            .change(workload::kept_selector)
+            .status(workload::replica_set_status),
+        "StatefulSet" => Rules::new(BodyThenChange, workload::stateful_set)
+            .change(workload::stateful_set_update)
+            .status(workload::stateful_set_status),
+        _ => nothing(),
+    }
+}
+
+fn batch(kind: &str) -> Rules {
+    match kind {
+        "CronJob" => Rules::new(Order::BodyThenChange, job::cron_job).declared(job::cron_job_declared),
+        "Job" => Rules::new(Order::BodyThenChange, job::job).change(job::job_update),
+        _ => nothing(),
+    }
+}
+
+fn networking(kind: &str) -> Rules {
+    use Order::{BodyThenChange, Change, ChangeThenWhole};
+    match kind {
+        "IPAddress" => Rules::new(Change, networking::ip_address).declared(networking::ip_address_declared),
+        "Ingress" => Rules::new(ChangeThenWhole, networking::ingress).status(networking::ingress_status),
+        "IngressClass" => Rules::new(ChangeThenWhole, networking::ingress_class)
+            .change(networking::ingress_class_update)
+            .declared(networking::ingress_class_declared),
+        "NetworkPolicy" => {
+            Rules::new(BodyThenChange, networking::network_policy).declared(networking::network_policy_declared)
+        }
+        "ServiceCIDR" => Rules::new(Change, networking::service_cidr).change(networking::service_cidr_update),
+        _ => nothing(),
+    }
+}
+
+fn rbac(kind: &str) -> Rules {
+    let order = Order::WholeThenChange;
+    match kind {
+        "ClusterRole" => Rules::new(order, rbac::cluster_role).declared(rbac::rules_declared),
+        "ClusterRoleBinding" => {
+            Rules::new(order, rbac::cluster_role_binding).change(rbac::binding_update).declared(rbac::binding_declared)
+        }
+        "Role" => Rules::new(order, rbac::role).declared(rbac::rules_declared),
+        "RoleBinding" => {
+            Rules::new(order, rbac::role_binding).change(rbac::binding_update).declared(rbac::binding_declared)
+        }
+        _ => nothing(),
+    }
+}
