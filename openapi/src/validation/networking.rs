@@ -130,10 +130,9 @@ fn service_backend(errors: &mut Errors, at: &Node, service: &Node) {
 }
 
 pub(super) fn ingress_status(errors: &mut Errors, new: &Node, old: &Node) {
-    let ingress = |object: &Node| object.at("status").at("loadBalancer").at("ingress").items().collect::<Vec<_>>();
-    let before = ingress(old);
-    let known: HashSet<&str> = before.iter().map(|item| item.at("ip").text()).collect();
-    for item in ingress(new) {
+    let before = old.at("status").at("loadBalancer").at("ingress");
+    let known: HashSet<&str> = before.items().map(|item| item.at("ip").text()).collect();
+    for item in new.at("status").at("loadBalancer").at("ingress").items() {
         let (ip, host) = (item.at("ip"), item.at("hostname"));
         if !ip.is_empty() {
             net::check_address(errors, &ip, &known);
