@@ -149,9 +149,8 @@ fn domain(errors: &mut Errors, at: &Node) {
 }
 
 fn hints(errors: &mut Errors, hints: &Node) {
-    let rules: [(&str, fn(&str) -> Vec<String>); 2] =
-        [("forZones", names::label_value), ("forNodes", names::dns1123_subdomain)];
-    for (list, rule) in rules {
+    for list in ["forZones", "forNodes"] {
+        let rule = if list == "forZones" { names::label_value } else { names::dns1123_subdomain };
         let list = hints.at(list);
         if list.len() > HINTS_MAX {
             return errors.too_many(&list, HINTS_MAX);

@@ -147,10 +147,11 @@ pub(super) fn volume_update(errors: &mut Errors, new: &Node, old: &Node) {
     let (spec, before) = (new.at("spec"), old.at("spec"));
     let strip = |name: &str, source: &Node, known: &Node| {
         let mut value = source.value().clone();
-        if name == "csi" && known.exists() && !known.at("controllerExpandSecretRef").exists() {
-            if let Value::Object(map) = &mut value {
-                map.remove("controllerExpandSecretRef");
-            }
+        let settable = name == "csi" && known.exists() && !known.at("controllerExpandSecretRef").exists();
+        if let Value::Object(map) = &mut value
+            && settable
+        {
+            map.remove("controllerExpandSecretRef");
         }
         value
     };
