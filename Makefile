@@ -44,12 +44,10 @@ check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of t
 fmt: ## Format everything
 	$(CARGO) fmt --all
 
-generate: ## Write the table of built-in kinds and what tests compare with anew, from the Go modules that define them (needs Go)
-	@command -v go >/dev/null || { echo "go is missing: generating needs it" >&2; exit 1; }
+generate: ## Write the table of built-in kinds and the test vectors anew, from the Go modules that define them (needs Go)
+	@command -v go >/dev/null || { echo "go is missing: generating the table of built-in kinds needs it" >&2; exit 1; }
 	cd openapi/generate && go run . write
-	cd apiserver/generate/print && go run .
-	cd openapi/generate/defaults && go run . write
-	cd openapi/generate && go run ./documents > ../tests/go/documents.txt
+	cd openapi/generate/validation && go run . cases ../../src/validation/vectors.txt
 
 bench: bench-storage ## Measure everything that can be measured
 

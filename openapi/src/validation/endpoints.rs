@@ -149,9 +149,8 @@ fn domain(errors: &mut Errors, at: &Node) {
 }
 
 fn hints(errors: &mut Errors, hints: &Node) {
-    let rules: [(&str, fn(&str) -> Vec<String>); 2] =
-        [("forZones", names::label_value), ("forNodes", names::dns1123_subdomain)];
-    for (list, rule) in rules {
+    for list in ["forZones", "forNodes"] {
+        let rule = if list == "forZones" { names::label_value } else { names::dns1123_subdomain };
         let list = hints.at(list);
         if list.len() > HINTS_MAX {
             return errors.too_many(&list, HINTS_MAX);
@@ -169,10 +168,7 @@ fn hints(errors: &mut Errors, hints: &Node) {
 pub(super) fn slice_declared(errors: &mut Errors, new: &Node, old: Option<&Node>) {
     let kind = new.at("addressType");
     if old.is_some_and(|old| old.at("addressType").text() != kind.text()) {
-        errors.invalid(&kind, "field is immutable");
-        if kind.is_empty() {
-            errors.required(&kind, "");
-        }
+        errors.declared_immutable(&kind);
     } else if old.is_none() {
         errors.one_of(&kind, &ADDRESS_TYPES);
     }

@@ -5,25 +5,34 @@
 //! vocabulary in which they are written. A kind without rules of its own is held to those of its metadata.
 
 mod amount;
+mod autoscaling;
 mod claim;
 mod config;
+mod cron;
 mod endpoints;
+mod flow;
+mod job;
 mod meta;
 pub mod names;
 mod net;
+mod networking;
 mod pod;
+mod policy;
 mod print;
+mod quota;
+mod rbac;
 mod rules;
 mod selector;
 mod service;
 mod storage;
 mod tree;
+mod webhook;
 mod workload;
 
 use serde_json::Value;
 
 pub use names::{NameRule, name_rule};
-use rules::{Order, Rules};
+use rules::{Metadata, Order, Rules};
 use tree::{Errors, Node};
 
 use crate::builtin::{Type, table};
@@ -47,7 +56,7 @@ pub fn update(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldError> {
     let mut errors = Errors::of(ty);
     let (new, old) = (Node::root(new), Node::root(old));
     common_update(&mut errors, &new, &old);
-    if rules.order != Order::WholeThenChange {
+    if rules.metadata == Metadata::Kubernetes {
         meta::update(&mut errors, &new, &old);
     }
     match rules.order {
@@ -56,10 +65,6 @@ pub fn update(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldError> {
             whole(&mut errors, &rules, &new, Some(&old));
         }
         Order::WholeThenChange => {
-            whole(&mut errors, &rules, &new, Some(&old));
-            (rules.change)(&mut errors, &new, &old);
-        }
-        Order::UpdateWholeThenChange => {
             whole(&mut errors, &rules, &new, Some(&old));
             (rules.change)(&mut errors, &new, &old);
         }
@@ -82,7 +87,9 @@ pub fn update_status(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldEr
     let mut errors = Errors::of(ty);
     let (new, old) = (Node::root(new), Node::root(old));
     common_update(&mut errors, &new, &old);
-    meta::update(&mut errors, &new, &old);
+    if rules.metadata == Metadata::Kubernetes {
+        meta::update(&mut errors, &new, &old);
+    }
     (rules.status)(&mut errors, &new, &old);
     declared(errors, &rules, &new, Some(&old))
 }
@@ -105,7 +112,12 @@ fn common_update(errors: &mut Errors, new: &Node, old: &Node) {
 
 fn whole(errors: &mut Errors, rules: &Rules, object: &Node, old: Option<&Node>) {
     let ty = errors.root();
-    meta::create(errors, &object.at("metadata"), is_namespaced(ty), name_rule(ty));
+    let (meta, namespaced, rule) = (object.at("metadata"), is_namespaced(ty), name_rule(ty));
+    match rules.metadata {
+        Metadata::Kubernetes | Metadata::Created => meta::create(errors, &meta, namespaced, rule),
+        Metadata::Common => meta::common(errors, &meta, namespaced, rule),
+        Metadata::None => {}
+    }
     (rules.body)(errors, object, old);
 }
 

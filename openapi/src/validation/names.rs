@@ -40,6 +40,9 @@ pub fn name_rule(ty: &Type) -> NameRule {
         }
         ("networking.k8s.io/v1", "IPAddress") => NameRule::Address,
         ("apiregistration.k8s.io/v1", "APIService") => NameRule::ApiService,
+        ("certificates.k8s.io/v1", "CertificateSigningRequest")
+        | ("policy/v1", "PodDisruptionBudget")
+        | ("v1", "Event") => NameRule::PathSegment,
         _ => NameRule::Subdomain,
     }
 }
@@ -125,6 +128,21 @@ pub fn dns1123_label(text: &str) -> Vec<String> {
         regex_text(words, LABEL, &["my-name", "123-abc"])
     };
     refuse(&[(text.len() > LABEL_MAX, characters_max(LABEL_MAX)), (!is_label(text), form)])
+}
+
+/// A label by the words that fields declare of themselves, which count bytes.
+pub(super) fn short_name(text: &str) -> Vec<String> {
+    let counted = |wrong: String| if wrong == characters_max(LABEL_MAX) { bytes_max(LABEL_MAX) } else { wrong };
+    dns1123_label(text).into_iter().map(counted).collect()
+}
+
+/// A subdomain in any case, by the words that fields declare of themselves.
+pub(super) fn long_name_caseless(text: &str) -> Vec<String> {
+    let words = "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with \
+                 an alphanumeric character";
+    let right = is_subdomain(&text.to_ascii_lowercase());
+    let form = regex_text(words, SUBDOMAIN, &["Example.com"]);
+    refuse(&[(text.len() > SUBDOMAIN_MAX, bytes_max(SUBDOMAIN_MAX)), (!right, form)])
 }
 
 const SUBDOMAIN_WORDS: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \

@@ -1,7 +1,10 @@
 //! Which rules hold for which kind.
 
 use super::tree::{Errors, Node};
-use super::{claim, config, endpoints, pod, service, workload};
+use super::{
+    autoscaling, claim, config, endpoints, flow, job, networking, pod, policy, quota, rbac, service, storage, webhook,
+    workload,
+};
 use crate::builtin::Type;
 
 /// What holds at any time; the second object is the one before, if any.
@@ -17,6 +20,19 @@ pub(super) struct Rules {
     /// What fields declare of themselves.
     pub(super) declared: Body,
     pub(super) order: Order,
+    pub(super) metadata: Metadata,
+}
+
+/// Which rules a kind adds to those that hold for the metadata of any object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Metadata {
+    /// Those of Kubernetes' own kinds, for the object and for its changes.
+    Kubernetes,
+    /// Those of Kubernetes' own kinds, for the object only.
+    Created,
+    /// The same again, with the kind's own rule of names.
+    Common,
+    None,
 }
 
 /// In which order an update is judged, after its metadata. The whole is the body and, again, the metadata.
@@ -25,15 +41,14 @@ pub(super) enum Order {
     ChangeThenWhole,
     ChangeThenBody,
     BodyThenChange,
-    UpdateWholeThenChange,
-    Change,
-    /// The kind does not look at changes of metadata by itself.
     WholeThenChange,
+    Change,
 }
 
 impl Rules {
     fn new(order: Order, body: Body) -> Self {
-        Self { body, change: |_, _, _| {}, status: |_, _, _| {}, declared: |_, _, _| {}, order }
+        let metadata = Metadata::Kubernetes;
+        Self { body, change: |_, _, _| {}, status: |_, _, _| {}, declared: |_, _, _| {}, order, metadata }
     }
 
     fn change(self, change: Change) -> Self {
@@ -42,6 +57,10 @@ impl Rules {
 
     fn status(self, status: Change) -> Self {
         Self { status, ..self }
+    }
+
+    fn metadata(self, metadata: Metadata) -> Self {
+        Self { metadata, ..self }
     }
 
     fn declared(self, declared: Body) -> Self {
@@ -53,9 +72,39 @@ pub(super) fn of(ty: &Type) -> Rules {
     match ty.package.api_version {
         "v1" => core(ty.name),
         "apps/v1" => apps(ty.name),
-        "discovery.k8s.io/v1" => {
-            Rules::new(Order::WholeThenChange, endpoints::slice).declared(endpoints::slice_declared)
+        "batch/v1" => batch(ty.name),
+        "networking.k8s.io/v1" => networking(ty.name),
+        "rbac.authorization.k8s.io/v1" => rbac(ty.name),
+        "admissionregistration.k8s.io/v1" => admission(ty.name),
+        "apiregistration.k8s.io/v1" => Rules::new(Order::ChangeThenWhole, webhook::api_service)
+            .change(webhook::api_service_update)
+            .metadata(Metadata::Common),
+        "autoscaling/v2" => Rules::new(Order::BodyThenChange, autoscaling::autoscaler)
+            .status(autoscaling::autoscaler_status)
+            .declared(autoscaling::autoscaler_declared),
+        "certificates.k8s.io/v1" if ty.name == "CertificateSigningRequest" => {
+            Rules::new(Order::WholeThenChange, flow::signing_request).metadata(Metadata::Created)
         }
+        "coordination.k8s.io/v1" => Rules::new(Order::BodyThenChange, policy::lease),
+        "discovery.k8s.io/v1" => Rules::new(Order::WholeThenChange, endpoints::slice)
+            .declared(endpoints::slice_declared)
+            .metadata(Metadata::Created),
+        "events.k8s.io/v1" => Rules::new(Order::WholeThenChange, policy::event_v1)
+            .change(policy::event_v1_update)
+            .metadata(Metadata::None),
+        "flowcontrol.apiserver.k8s.io/v1" => flow_control(ty.name),
+        "node.k8s.io/v1" => {
+            Rules::new(Order::BodyThenChange, policy::runtime_class).declared(policy::runtime_class_declared)
+        }
+        "policy/v1" if ty.name == "PodDisruptionBudget" => {
+            Rules::new(Order::WholeThenChange, policy::disruption_budget)
+                .status(policy::disruption_budget_status)
+                .metadata(Metadata::None)
+        }
+        "scheduling.k8s.io/v1" => {
+            Rules::new(Order::BodyThenChange, policy::priority_class).change(policy::priority_class_update)
+        }
+        "storage.k8s.io/v1" => storage(ty.name),
         _ => nothing(),
     }
 }
@@ -65,15 +114,24 @@ fn nothing() -> Rules {
 }
 
 fn core(kind: &str) -> Rules {
-    use Order::{BodyThenChange, Change, ChangeThenBody, ChangeThenWhole, UpdateWholeThenChange};
+    use Order::{BodyThenChange, Change, ChangeThenBody, ChangeThenWhole, WholeThenChange};
     match kind {
         "ConfigMap" => Rules::new(ChangeThenWhole, config::config_map).change(config::config_map_update),
         "Endpoints" => Rules::new(ChangeThenWhole, endpoints::endpoints),
+        "Event" => Rules::new(WholeThenChange, policy::core_event).metadata(Metadata::None),
+        "LimitRange" => Rules::new(WholeThenChange, quota::limit_range).metadata(Metadata::Created),
+        "PersistentVolume" => Rules::new(WholeThenChange, storage::volume)
+            .change(storage::volume_update)
+            .status(storage::volume_status)
+            .metadata(Metadata::Created),
+        "ResourceQuota" => Rules::new(BodyThenChange, quota::resource_quota)
+            .change(quota::resource_quota_update)
+            .status(quota::resource_quota_status),
         "Namespace" => Rules::new(Change, config::namespace).status(config::namespace_status),
         "PersistentVolumeClaim" => {
-            Rules::new(UpdateWholeThenChange, claim::claim).change(claim::claim_update).status(claim::claim_status)
+            Rules::new(WholeThenChange, claim::claim).change(claim::claim_update).status(claim::claim_status)
         }
-        "Pod" => Rules::new(UpdateWholeThenChange, pod::pod).change(pod::pod_update).status(pod::pod_status),
+        "Pod" => Rules::new(WholeThenChange, pod::pod).change(pod::pod_update).status(pod::pod_status),
         "PodTemplate" => Rules::new(BodyThenChange, workload::pod_template),
         "ReplicationController" => Rules::new(BodyThenChange, workload::replication_controller)
             .status(workload::replica_set_status)
@@ -93,7 +151,9 @@ fn apps(kind: &str) -> Rules {
         "ControllerRevision" => {
             Rules::new(ChangeThenWhole, workload::controller_revision).change(workload::controller_revision_update)
         }
-        "DaemonSet" => Rules::new(BodyThenChange, workload::daemon_set).status(workload::daemon_set_status),
+        "DaemonSet" => Rules::new(BodyThenChange, workload::daemon_set)
+            .change(workload::kept_selector)
+            .status(workload::daemon_set_status),
         "Deployment" => Rules::new(BodyThenChange, workload::deployment)
             .change(workload::kept_selector)
             .status(workload::deployment_status),
@@ -103,6 +163,84 @@ fn apps(kind: &str) -> Rules {
         "StatefulSet" => Rules::new(BodyThenChange, workload::stateful_set)
             .change(workload::stateful_set_update)
             .status(workload::stateful_set_status),
+        _ => nothing(),
+    }
+}
+
+fn batch(kind: &str) -> Rules {
+    match kind {
+        "CronJob" => Rules::new(Order::BodyThenChange, job::cron_job).declared(job::cron_job_declared),
+        "Job" => Rules::new(Order::BodyThenChange, job::job).change(job::job_update),
+        _ => nothing(),
+    }
+}
+
+fn networking(kind: &str) -> Rules {
+    use Order::{BodyThenChange, Change, ChangeThenWhole};
+    match kind {
+        "IPAddress" => Rules::new(Change, networking::ip_address).declared(networking::ip_address_declared),
+        "Ingress" => Rules::new(ChangeThenWhole, networking::ingress).status(networking::ingress_status),
+        "IngressClass" => Rules::new(ChangeThenWhole, networking::ingress_class)
+            .change(networking::ingress_class_update)
+            .declared(networking::ingress_class_declared),
+        "NetworkPolicy" => {
+            Rules::new(BodyThenChange, networking::network_policy).declared(networking::network_policy_declared)
+        }
+        "ServiceCIDR" => Rules::new(Change, networking::service_cidr).change(networking::service_cidr_update),
+        _ => nothing(),
+    }
+}
+
+fn rbac(kind: &str) -> Rules {
+    let order = Order::WholeThenChange;
+    match kind {
+        "ClusterRole" => Rules::new(order, rbac::cluster_role).declared(rbac::rules_declared),
+        "ClusterRoleBinding" => {
+            Rules::new(order, rbac::cluster_role_binding).change(rbac::binding_update).declared(rbac::binding_declared)
+        }
+        "Role" => Rules::new(order, rbac::role).declared(rbac::rules_declared),
+        "RoleBinding" => {
+            Rules::new(order, rbac::role_binding).change(rbac::binding_update).declared(rbac::binding_declared)
+        }
+        _ => nothing(),
+    }
+}
+
+fn admission(kind: &str) -> Rules {
+    match kind {
+        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
+            Rules::new(Order::WholeThenChange, webhook::configuration).metadata(Metadata::Common)
+        }
+        _ => nothing(),
+    }
+}
+
+fn flow_control(kind: &str) -> Rules {
+    let rules = match kind {
+        "FlowSchema" => Rules::new(Order::WholeThenChange, flow::flow_schema),
+        "PriorityLevelConfiguration" => {
+            Rules::new(Order::WholeThenChange, flow::priority_level).declared(flow::priority_level_declared)
+        }
+        _ => nothing(),
+    };
+    rules.metadata(Metadata::Created)
+}
+
+fn storage(kind: &str) -> Rules {
+    use Order::{BodyThenChange, ChangeThenWhole, WholeThenChange};
+    match kind {
+        "CSIDriver" => Rules::new(BodyThenChange, storage::csi_driver).change(storage::csi_driver_update),
+        "CSINode" => Rules::new(WholeThenChange, storage::csi_node).metadata(Metadata::Created),
+        "CSIStorageCapacity" => {
+            Rules::new(BodyThenChange, storage::storage_capacity).change(storage::storage_capacity_update)
+        }
+        "StorageClass" => Rules::new(BodyThenChange, storage::storage_class).declared(storage::storage_class_declared),
+        "VolumeAttachment" => Rules::new(WholeThenChange, storage::attachment)
+            .declared(storage::attachment_declared)
+            .metadata(Metadata::Created),
+        "VolumeAttributesClass" => {
+            Rules::new(ChangeThenWhole, storage::attributes_class).change(storage::attributes_class_update)
+        }
         _ => nothing(),
     }
 }

@@ -1,5 +1,6 @@
 //! Replays the vectors that `generate/validation` wrote: what Kubernetes says to each of them, we say.
 
+use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{create, update, update_status};
@@ -78,4 +79,65 @@ fn every_vector_is_judged_as_kubernetes_judges_it() {
     }
     let of = VECTORS.lines().count();
     assert!(of > 0 && wrong.is_empty(), "{} of {of} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Anything that JSON can say.
+fn anything() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "\\PC{0,12}".prop_map(Value::from),
+        "[-+]?[0-9.]{0,30}[a-zA-Z]{0,2}[0-9]{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        let list = prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from);
+        let map = prop::collection::btree_map("[a-z]{0,4}", inner, 0..3);
+        prop_oneof![list, map.prop_map(|entries| Value::Object(entries.into_iter().collect()))]
+    })
+}
+
+/// Every leaf of a value.
+fn leaves(value: &mut Value) -> Vec<&mut Value> {
+    let mut found = Vec::new();
+    let mut open = vec![value];
+    while let Some(next) = open.pop() {
+        match next {
+            Value::Array(items) => open.extend(items),
+            Value::Object(entries) => open.extend(entries.values_mut()),
+            leaf => found.push(leaf),
+        }
+    }
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// What a client sends may be nonsense: it is refused or not, and that is all.
+    #[test]
+    fn nonsense_is_survived(at in any::<prop::sample::Index>(), value in anything()) {
+        let mut base = Value::Null;
+        let mut ty = None;
+        for vector in VECTORS.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            if let Some((version, name)) = vector["kind"].as_str().and_then(|kind| kind.split_once(' ')) {
+                base = vector["base"].clone();
+                ty = kind_in(version, name);
+            }
+            if at.index(16) != 0 && vector["kind"].is_null() {
+                continue;
+            }
+            let ty = ty.unwrap();
+            let patch = ["create", "update", "status"].iter().find_map(|name| vector.get(name));
+            let object = patched(&base, patch.unwrap_or(&Value::Null));
+            let mut odd = if object.is_object() { object } else { base.clone() };
+            let mut leaves = leaves(&mut odd);
+            let leaf = at.index(leaves.len());
+            *leaves[leaf] = value.clone();
+            create(&odd, ty);
+            update(&odd, &base, ty);
+            update(&base, &odd, ty);
+            update_status(&odd, &base, ty);
+        }
+    }
 }

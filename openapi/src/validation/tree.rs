@@ -235,6 +235,11 @@ impl Errors {
         self.push(Wrong::Invalid, at, Some(shown), detail.into());
     }
 
+    /// The value is wrong, and too long to be shown.
+    pub(super) fn invalid_silently(&mut self, at: &Node, detail: &str) {
+        self.push(Wrong::Invalid, at, None, detail.to_owned());
+    }
+
     pub(super) fn invalid_value(&mut self, at: &Node, value: impl Into<Value>, detail: impl Into<String>) {
         self.list.push(FieldError::invalid(at.path.to_string(), value, detail));
     }
@@ -250,6 +255,11 @@ impl Errors {
         if !new.same(old) {
             self.invalid(new, "field is immutable");
         }
+    }
+
+    /// A field that declares itself immutable has changed. Its value is not shown.
+    pub(super) fn declared_immutable(&mut self, at: &Node) {
+        self.invalid_value(at, Value::Null, "field is immutable");
     }
 
     /// Supported values are told in the order given.

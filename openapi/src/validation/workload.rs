@@ -48,11 +48,16 @@ fn selected_template(errors: &mut Errors, spec: &Node) {
         return errors.invalid(&selector, "invalid label selector");
     }
     let labels = template.at("metadata").at("labels");
-    if selector.exists() && !selector::is_empty(&selector) && !selector::selects(&selector, &labels) {
-        errors.invalid(&labels, NOT_MATCHING);
-    }
+    matching(errors, &selector, &labels);
     pod::template(errors, &template, &[]);
     always(errors, &template, "ReplicaSet");
+}
+
+/// No selector selects nothing, an empty one selects anything.
+fn matching(errors: &mut Errors, selector: &Node, labels: &Node) {
+    if !selector.exists() || !selector::selects(selector, labels) {
+        errors.invalid(labels, NOT_MATCHING);
+    }
 }
 
 /// Pods of a controller run until it stops them.
@@ -149,9 +154,7 @@ fn stateful_template(errors: &mut Errors, spec: &Node) {
     }
     if selector::is_readable(&selector) {
         let labels = template.at("metadata").at("labels");
-        if selector.exists() && !selector::is_empty(&selector) && !selector::selects(&selector, &labels) {
-            errors.invalid(&labels, NOT_MATCHING);
-        }
+        matching(errors, &selector, &labels);
         let claims = spec.at("volumeClaimTemplates");
         let given: Vec<&str> = claims.items().map(|claim| claim.at("metadata").at("name").text()).collect();
         pod::template(errors, &template, &given);
@@ -197,9 +200,8 @@ pub(super) fn daemon_set(errors: &mut Errors, object: &Node, _old: Option<&Node>
     let (selector, template) = (spec.at("selector"), spec.at("template"));
     selector::selector(errors, &selector);
     let labels = template.at("metadata").at("labels");
-    // Go reads no selector as one that selects nothing.
-    if selector::is_readable(&selector) && !(selector.exists() && selector::selects(&selector, &labels)) {
-        errors.invalid(&labels, NOT_MATCHING);
+    if selector::is_readable(&selector) {
+        matching(errors, &selector, &labels);
     }
     if selector.exists() && selector::is_empty(&selector) {
         errors.invalid(&selector, "empty selector is invalid for daemonset");

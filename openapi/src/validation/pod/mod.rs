@@ -19,8 +19,9 @@ use super::{meta, names, selector};
 
 pub(super) use placement::{Values, node_selector, tolerations};
 pub(super) use projected::signer_name;
-pub(super) use resources::{is_standard, requirements, resource_name, resource_quantity};
+pub(super) use resources::{container_resource, is_standard, overhead, resource_name, resource_quantity};
 pub(super) use update::{pod_status, pod_update};
+pub(super) use volumes::no_backsteps;
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";

@@ -63,7 +63,7 @@ pub(in crate::validation) fn resource_name(errors: &mut Errors, at: &Node, name:
     }
 }
 
-fn of_containers(errors: &mut Errors, at: &Node, name: &str) {
+pub(in crate::validation) fn container_resource(errors: &mut Errors, at: &Node, name: &str) {
     resource_name(errors, at, name);
     if !name.contains('/') {
         if !OF_CONTAINERS.contains(&name) && !is_huge(name) {
@@ -93,15 +93,15 @@ pub(in crate::validation) fn resource_quantity(errors: &mut Errors, at: &Node, n
 }
 
 pub(super) fn of_container(errors: &mut Errors, pod: &Pod, resources: &Node) {
-    requirements(errors, resources, of_containers);
+    requirements(errors, resources, container_resource);
     claims(errors, pod, &resources.at("claims"));
 }
 
-pub(super) fn overhead(errors: &mut Errors, overhead: &Node) {
+pub(in crate::validation) fn overhead(errors: &mut Errors, overhead: &Node) {
     let limits = overhead.at("limits");
     for (name, _) in overhead.entries() {
         let amount = overhead.key(name).placed_at(&limits.key(name));
-        of_containers(errors, &amount, name);
+        container_resource(errors, &amount, name);
         resource_quantity(errors, &amount, name);
     }
 }
@@ -134,9 +134,9 @@ fn within_the_pod(errors: &mut Errors, pod: &Pod, resources: &Node) {
     }
 }
 
-pub(in crate::validation) type NameCheck = fn(&mut Errors, &Node, &str);
+type NameCheck = fn(&mut Errors, &Node, &str);
 
-pub(in crate::validation) fn requirements(errors: &mut Errors, resources: &Node, check: NameCheck) {
+fn requirements(errors: &mut Errors, resources: &Node, check: NameCheck) {
     let (limits, requests) = (resources.at("limits"), resources.at("requests"));
     for (name, limit) in limits.entries() {
         check(errors, &limit, name);
