@@ -44,10 +44,13 @@ check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of t
 fmt: ## Format everything
 	$(CARGO) fmt --all
 
-generate: ## Write the table of built-in kinds and the test vectors anew, from the Go modules that define them (needs Go)
-	@command -v go >/dev/null || { echo "go is missing: generating the table of built-in kinds needs it" >&2; exit 1; }
+generate: ## Write the table of built-in kinds, and what tests compare with, from the Go modules that define them (needs Go)
+	@command -v go >/dev/null || { echo "go is missing: generating needs it" >&2; exit 1; }
 	cd openapi/generate && go run . write
+	cd openapi/generate && go run ./documents > ../tests/go/documents.txt
+	cd openapi/generate/defaults && go run . write
 	cd openapi/generate/validation && go run . cases ../../src/validation/vectors.txt
+	cd apiserver/generate/print && go run .
 
 bench: bench-storage ## Measure everything that can be measured
 
