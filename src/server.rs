@@ -2,7 +2,7 @@
 
 use crate::bootstrap::bootstrap;
 use crate::config::Config;
-use crate::credentials::{Credentials, CredentialsError};
+use crate::credentials::{Credentials, CredentialsError, SERVICE_ADDRESS};
 use crate::tenancy;
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
@@ -13,13 +13,16 @@ use apiserver::pipeline::{Limits, pipeline};
 use apiserver::resources::Resources;
 use apiserver::serve;
 use serde_json::{Value, json};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use storage::{OpenError, Stats, Store};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+/// An address that is on no machine's own network: it is reserved for documentation.
+const ELSEWHERE: &str = "192.0.2.1:9";
 
 /// A running server.
 #[derive(Debug)]
@@ -59,7 +62,7 @@ impl Server {
         let api = Api::new(resources.clone(), Arc::new(tenancy::find), credentials.tokens.clone(), version());
         let client = Client::as_system(resources, "bootstrap");
         for workspace in tenancy::all() {
-            bootstrap(&client, &workspace, address).await?;
+            bootstrap(&client, &workspace, advertised(address)).await?;
         }
         let kubeconfig = credentials.write_kubeconfig(address)?;
         let stop = CancellationToken::new();
@@ -90,6 +93,20 @@ impl Server {
         let _ = self.serving.await;
         self.store.close().await;
     }
+}
+
+/// Where others find this server: endpoints may not name a loopback address, nor "any".
+fn advertised(listening: SocketAddr) -> SocketAddr {
+    if !listening.ip().is_loopback() && !listening.ip().is_unspecified() {
+        return listening;
+    }
+    // Nothing is sent: the system only says which of its addresses it would send from.
+    let route = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        socket.connect(ELSEWHERE)?;
+        socket.local_addr()
+    });
+    let ip = route.map(|local| local.ip()).ok().filter(|ip| !ip.is_loopback() && !ip.is_unspecified());
+    SocketAddr::new(ip.unwrap_or(SERVICE_ADDRESS), listening.port())
 }
 
 fn moment(ambient: &Ambient) -> SystemTime {
