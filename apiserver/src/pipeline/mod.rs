@@ -10,7 +10,7 @@ mod target;
 mod trace;
 mod workspace;
 
-pub(crate) use authenticate::Peer;
+pub use authenticate::Peer;
 pub use limit::Limits;
 
 use crate::api::Api;

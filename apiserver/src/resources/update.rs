@@ -60,6 +60,8 @@ impl Resources {
         new.as_tree(|tree| openapi::defaults::apply(tree, ty));
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
         new.as_tree(|tree| openapi::normalize(tree, ty));
+        // Whoever does not say which version is replaced means the one that is there.
+        new.take_metadata_from(old, "resourceVersion");
         let old_tree = serde_json::Value::from(old.clone());
         let errors = new.as_tree(|tree| match part {
             Part::Status => openapi::validation::update_status(tree, &old_tree, ty),
@@ -81,8 +83,7 @@ impl Resources {
 }
 
 /// A write that changes nothing is none, and one that takes away the last thing that held a deleted object lets it go.
-fn decide(old: &Object, mut new: Object) -> Next {
-    new.take_metadata_from(old, "resourceVersion");
+fn decide(old: &Object, new: Object) -> Next {
     if new == *old {
         Next::Same
     } else if strategy::is_let_go(&new) {

@@ -1,0 +1,9 @@
+//! The API as a client meets it, without a socket: requests go into the pipeline, answers come out.
+
+mod deleting;
+mod discovering;
+mod doors;
+mod listing;
+mod stage;
+mod watching;
+mod writing;
