@@ -246,18 +246,18 @@ pub(super) fn priority_level_declared(errors: &mut Errors, new: &Node, old: Opti
         return;
     }
     let (kind, limited) = (spec.at("type"), spec.at("limited"));
+    member(errors, &spec, "exempt", "Exempt", false);
+    member(errors, &spec, "limited", "Limited", true);
     if kind.is_empty() {
         errors.required(&kind, "");
     }
     let response = limited.at("limitResponse");
     if limited.exists() {
+        member(errors, &response, "queuing", "Queue", true);
         if response.at("type").is_empty() {
             errors.required(&response.at("type"), "");
         }
-        member(errors, &response, "queuing", "Queue", true);
     }
-    member(errors, &spec, "exempt", "Exempt", false);
-    member(errors, &spec, "limited", "Limited", true);
 }
 
 /// A field that only one type has, and may have to have.

@@ -73,8 +73,9 @@ pub(super) fn priority_class_update(errors: &mut Errors, new: &Node, old: &Node)
 }
 
 pub(super) fn runtime_class(errors: &mut Errors, object: &Node, old: Option<&Node>) {
-    if old.is_some() {
-        return;
+    let handler = object.at("handler");
+    if old.is_some() && !handler.is_empty() {
+        errors.refuse(&handler, names::dns1123_label(handler.text()));
     }
     let fixed = object.at("overhead").at("podFixed");
     if object.at("overhead").exists() {
@@ -95,7 +96,12 @@ pub(super) fn runtime_class(errors: &mut Errors, object: &Node, old: Option<&Nod
 pub(super) fn runtime_class_declared(errors: &mut Errors, new: &Node, old: Option<&Node>) {
     let handler = new.at("handler");
     match old {
-        Some(old) if old.at("handler").text() != handler.text() => errors.declared_immutable(&handler),
+        Some(old) if old.at("handler").text() != handler.text() => {
+            errors.declared_immutable(&handler);
+            if handler.is_empty() {
+                errors.required(&handler, "");
+            }
+        }
         Some(_) => {}
         None if handler.is_empty() => errors.required(&handler, ""),
         None => errors.refuse(&handler, names::short_name(handler.text())),

@@ -146,12 +146,12 @@ fn core(kind: &str) -> Rules {
 }
 
 fn apps(kind: &str) -> Rules {
-    use Order::{BodyThenChange, ChangeThenWhole};
+    use Order::{BodyThenChange, ChangeThenBody, ChangeThenWhole};
     match kind {
         "ControllerRevision" => {
             Rules::new(ChangeThenWhole, workload::controller_revision).change(workload::controller_revision_update)
         }
-        "DaemonSet" => Rules::new(BodyThenChange, workload::daemon_set)
+        "DaemonSet" => Rules::new(ChangeThenBody, workload::daemon_set)
             .change(workload::kept_selector)
             .status(workload::daemon_set_status),
         "Deployment" => Rules::new(BodyThenChange, workload::deployment)
@@ -178,7 +178,7 @@ fn batch(kind: &str) -> Rules {
 fn networking(kind: &str) -> Rules {
     use Order::{BodyThenChange, Change, ChangeThenWhole};
     match kind {
-        "IPAddress" => Rules::new(Change, networking::ip_address).declared(networking::ip_address_declared),
+        "IPAddress" => Rules::new(BodyThenChange, networking::ip_address).declared(networking::ip_address_declared),
         "Ingress" => Rules::new(ChangeThenWhole, networking::ingress).status(networking::ingress_status),
         "IngressClass" => Rules::new(ChangeThenWhole, networking::ingress_class)
             .change(networking::ingress_class_update)

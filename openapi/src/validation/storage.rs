@@ -175,8 +175,8 @@ pub(super) fn volume_status(errors: &mut Errors, new: &Node, _old: &Node) {
 }
 
 pub(super) fn storage_class(errors: &mut Errors, object: &Node, old: Option<&Node>) {
-    if old.is_some() {
-        return;
+    if old.is_some() && object.at("provisioner").is_empty() {
+        errors.required(&object.at("provisioner"), "");
     }
     provisioner(errors, &object.at("provisioner"));
     parameters(errors, &object.at("parameters"));
@@ -267,7 +267,10 @@ pub(super) fn attributes_class_update(errors: &mut Errors, new: &Node, old: &Nod
     }
 }
 
-pub(super) fn attachment(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
+pub(super) fn attachment(errors: &mut Errors, object: &Node, old: Option<&Node>) {
+    if old.is_some() {
+        driver_name(errors, &object.at("spec").at("attacher"));
+    }
     let source = object.at("spec").at("source");
     let (inline, volume) = (source.at("inlineVolumeSpec"), source.at("persistentVolumeName"));
     let one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
@@ -293,7 +296,12 @@ pub(super) fn attachment_declared(errors: &mut Errors, new: &Node, old: Option<&
         Some(old) if !old.at("spec").same(&new.at("spec")) => errors.declared_immutable(&new.at("spec")),
         Some(_) => {}
         None if attacher.is_empty() => errors.required(&attacher, ""),
-        None => errors.refuse(&attacher, names::long_name_caseless(attacher.text())),
+        None => {
+            errors.refuse(&attacher, names::long_name_caseless(attacher.text()));
+            if attacher.text().chars().count() > DRIVER_BYTES_MAX {
+                errors.too_many_characters(&attacher, DRIVER_BYTES_MAX);
+            }
+        }
     }
 }
 
@@ -382,10 +390,7 @@ pub(super) fn csi_node(errors: &mut Errors, object: &Node, _old: Option<&Node>) 
     }
 }
 
-pub(super) fn storage_capacity(errors: &mut Errors, object: &Node, old: Option<&Node>) {
-    if old.is_some() {
-        return;
-    }
+pub(super) fn storage_capacity(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
     selector::selector(errors, &object.at("nodeTopology"));
     let class = object.at("storageClassName");
     errors.refuse(&class, names::dns1123_subdomain(class.text()));

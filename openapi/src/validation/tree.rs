@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::print;
-use crate::builtin::{Form, Type};
+use crate::builtin::{Field, Form, Type};
 use crate::field::{FieldError, Wrong};
 
 static NOTHING: Value = Value::Null;
@@ -43,6 +43,14 @@ impl<'a> Path<'a> {
         }
         steps.reverse();
         steps
+    }
+
+    /// The field that stands here in an object of type `root`; none for an item of a list or a map.
+    fn field_in(&self, root: &'static Type) -> Option<&'static Field> {
+        match self.0.as_deref()? {
+            Link { parent, step: Step::Field(name) } => parent.type_in(root)?.field(name),
+            _ => None,
+        }
     }
 
     /// The type of the value that stands here in an object of type `root`.
@@ -305,6 +313,10 @@ impl Errors {
         self.list.push(FieldError::too_long(at.path.to_string(), bytes_max));
     }
 
+    pub(super) fn too_many_characters(&mut self, at: &Node, characters_max: usize) {
+        self.push(Wrong::TooLong, at, None, format!("may not be more than {characters_max} characters"));
+    }
+
     pub(super) fn too_many(&mut self, at: &Node, items_max: usize) {
         let detail = format!("must have at most {items_max} item{}", if items_max == 1 { "" } else { "s" });
         self.push(Wrong::TooMany, at, Some(at.len().to_string()), detail);
@@ -325,6 +337,9 @@ impl Errors {
     }
 
     fn show(&self, at: &Node) -> String {
-        print::go(at.value(), at.path.type_in(self.root))
+        match at.path.field_in(self.root) {
+            Some(field) if !at.exists() => print::nothing(field),
+            _ => print::go(at.value(), at.path.type_in(self.root)),
+        }
     }
 }
