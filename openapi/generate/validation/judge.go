@@ -22,9 +22,11 @@ type Kind struct {
 	version  schema.GroupVersion
 	kind     string
 	strategy Strategy
-	status   rest.RESTUpdateStrategy
-	base     any
-	stored   any
+	// Judges objects that are not kept, and so have no strategy.
+	review Review
+	status rest.RESTUpdateStrategy
+	base   any
+	stored any
 }
 
 // What a case sends, and what the server says to it. Objects are merge patches of the base.
@@ -48,10 +50,9 @@ func (k *Kind) setBase(text []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := k.context(internal, "")
-	k.strategy.PrepareForCreate(ctx, internal)
+	errors := k.judge(internal)
 	k.stored, err = k.print(internal)
-	return vector{Kind: k.version.String() + " " + k.kind, Base: k.stored, Errors: texts(rest.ValidateCreate(ctx, internal, k.strategy))}, err
+	return vector{Kind: k.version.String() + " " + k.kind, Base: k.stored, Errors: errors}, err
 }
 
 func (k *Kind) create(edits string) (any, error) {
@@ -63,10 +64,19 @@ func (k *Kind) create(edits string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := k.context(internal, "")
-	k.strategy.PrepareForCreate(ctx, internal)
+	errors := k.judge(internal)
 	printed, err := k.print(internal)
-	return vector{Create: shortened(difference(k.stored, printed)), Errors: texts(rest.ValidateCreate(ctx, internal, k.strategy))}, err
+	return vector{Create: shortened(difference(k.stored, printed)), Errors: errors}, err
+}
+
+// What the server says to a new object, which it prepares on the way.
+func (k *Kind) judge(object runtime.Object) []string {
+	ctx := k.context(object, "")
+	if k.review != nil {
+		return texts(k.review(ctx, object))
+	}
+	k.strategy.PrepareForCreate(ctx, object)
+	return texts(rest.ValidateCreate(ctx, object, k.strategy))
 }
 
 func (k *Kind) update(verb, edits string) (any, error) {

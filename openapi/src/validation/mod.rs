@@ -16,11 +16,13 @@ mod meta;
 pub mod names;
 mod net;
 mod networking;
+mod node;
 mod pod;
 mod policy;
 mod print;
 mod quota;
 mod rbac;
+mod review;
 mod rules;
 mod selector;
 mod service;
@@ -44,7 +46,7 @@ pub fn create(object: &Value, ty: &'static Type) -> Vec<FieldError> {
     let mut errors = Errors::of(ty);
     let object = Node::root(object);
     whole(&mut errors, &rules, &object, None);
-    if errors.is_empty() {
+    if errors.is_empty() && rules.metadata != Metadata::Free {
         meta::common(&mut errors, &object.at("metadata"), is_namespaced(ty), NameRule::PathSegment);
     }
     declared(errors, &rules, &object, None)
@@ -55,7 +57,9 @@ pub fn update(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldError> {
     let rules = rules::of(ty);
     let mut errors = Errors::of(ty);
     let (new, old) = (Node::root(new), Node::root(old));
-    common_update(&mut errors, &new, &old);
+    if rules.metadata != Metadata::Free {
+        common_update(&mut errors, &new, &old);
+    }
     if rules.metadata == Metadata::Kubernetes {
         meta::update(&mut errors, &new, &old);
     }
@@ -116,7 +120,7 @@ fn whole(errors: &mut Errors, rules: &Rules, object: &Node, old: Option<&Node>) 
     match rules.metadata {
         Metadata::Kubernetes | Metadata::Created => meta::create(errors, &meta, namespaced, rule),
         Metadata::Common => meta::common(errors, &meta, namespaced, rule),
-        Metadata::None => {}
+        Metadata::None | Metadata::Free => {}
     }
     (rules.body)(errors, object, old);
 }

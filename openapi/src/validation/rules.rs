@@ -2,8 +2,8 @@
 
 use super::tree::{Errors, Node};
 use super::{
-    autoscaling, claim, config, endpoints, flow, job, networking, pod, policy, quota, rbac, service, storage, webhook,
-    workload,
+    autoscaling, claim, config, endpoints, flow, job, networking, node, pod, policy, quota, rbac, review, service,
+    storage, webhook, workload,
 };
 use crate::builtin::Type;
 
@@ -33,6 +33,8 @@ pub(super) enum Metadata {
     /// The same again, with the kind's own rule of names.
     Common,
     None,
+    /// The object is not kept: not even those hold.
+    Free,
 }
 
 /// In which order an update is judged, after its metadata. The whole is the body and, again, the metadata.
@@ -79,7 +81,9 @@ pub(super) fn of(ty: &Type) -> Rules {
         "apiregistration.k8s.io/v1" => Rules::new(Order::ChangeThenWhole, webhook::api_service)
             .change(webhook::api_service_update)
             .metadata(Metadata::Common),
-        "autoscaling/v2" => Rules::new(Order::BodyThenChange, autoscaling::autoscaler)
+        "authentication.k8s.io/v1" | "authorization.k8s.io/v1" => reviews(ty.name),
+        "autoscaling/v1" if ty.name == "Scale" => unkept(review::scale),
+        "autoscaling/v1" | "autoscaling/v2" => Rules::new(Order::BodyThenChange, autoscaling::autoscaler)
             .status(autoscaling::autoscaler_status)
             .declared(autoscaling::autoscaler_declared),
         "certificates.k8s.io/v1" if ty.name == "CertificateSigningRequest" => {
@@ -96,6 +100,7 @@ pub(super) fn of(ty: &Type) -> Rules {
         "node.k8s.io/v1" => {
             Rules::new(Order::BodyThenChange, policy::runtime_class).declared(policy::runtime_class_declared)
         }
+        "policy/v1" if ty.name == "Eviction" => unkept(|_, _, _| {}),
         "policy/v1" if ty.name == "PodDisruptionBudget" => {
             Rules::new(Order::WholeThenChange, policy::disruption_budget)
                 .status(policy::disruption_budget_status)
@@ -113,9 +118,25 @@ fn nothing() -> Rules {
     Rules::new(Order::Change, |_, _, _| {})
 }
 
+fn unkept(body: Body) -> Rules {
+    Rules::new(Order::WholeThenChange, body).metadata(Metadata::Free)
+}
+
+fn reviews(kind: &str) -> Rules {
+    match kind {
+        "LocalSubjectAccessReview" => unkept(review::local_access_review),
+        "SelfSubjectAccessReview" => unkept(review::self_access_review),
+        "SubjectAccessReview" => unkept(review::access_review),
+        "TokenRequest" => unkept(review::token_request),
+        _ => unkept(|_, _, _| {}),
+    }
+}
+
 fn core(kind: &str) -> Rules {
     use Order::{BodyThenChange, Change, ChangeThenBody, ChangeThenWhole, WholeThenChange};
     match kind {
+        "Binding" => unkept(review::binding),
+        "Node" => Rules::new(WholeThenChange, node::node).change(node::node_update).status(node::node_update),
         "ConfigMap" => Rules::new(ChangeThenWhole, config::config_map).change(config::config_map_update),
         "Endpoints" => Rules::new(ChangeThenWhole, endpoints::endpoints),
         "Event" => Rules::new(WholeThenChange, policy::core_event).metadata(Metadata::None),
@@ -230,7 +251,9 @@ fn storage(kind: &str) -> Rules {
     use Order::{BodyThenChange, ChangeThenWhole, WholeThenChange};
     match kind {
         "CSIDriver" => Rules::new(BodyThenChange, storage::csi_driver).change(storage::csi_driver_update),
-        "CSINode" => Rules::new(WholeThenChange, storage::csi_node).metadata(Metadata::Created),
+        "CSINode" => {
+            Rules::new(WholeThenChange, storage::csi_node).change(storage::csi_node_update).metadata(Metadata::Created)
+        }
         "CSIStorageCapacity" => {
             Rules::new(BodyThenChange, storage::storage_capacity).change(storage::storage_capacity_update)
         }

@@ -1,6 +1,6 @@
 //! PersistentVolume, StorageClass, VolumeAttachment, VolumeAttributesClass and what CSI adds.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -386,6 +386,19 @@ pub(super) fn csi_node(errors: &mut Errors, object: &Node, _old: Option<&Node>) 
             for message in names::qualified_name(key) {
                 errors.invalid_value(&driver, key, message);
             }
+        }
+    }
+}
+
+/// A driver keeps what it says of a node, but for how many volumes it can take.
+pub(super) fn csi_node_update(errors: &mut Errors, new: &Node, old: &Node) {
+    let drivers = new.at("spec").at("drivers");
+    let kept = |driver: &Node| ["nodeID", "topologyKeys"].map(|name| driver.at(name).value().clone());
+    let before = old.at("spec").at("drivers");
+    let known: HashMap<&str, Node> = before.items().map(|driver| (driver.at("name").text(), driver)).collect();
+    for driver in drivers.items() {
+        if known.get(driver.at("name").text()).is_some_and(|known| kept(known) != kept(&driver)) {
+            errors.invalid_value(&drivers, driver.value().clone(), "field is immutable");
         }
     }
 }

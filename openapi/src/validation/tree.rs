@@ -292,6 +292,11 @@ impl Errors {
         self.list.push(FieldError::duplicate(at.path.to_string(), value));
     }
 
+    pub(super) fn duplicate_because(&mut self, at: &Node, value: impl Into<Value>, detail: &str) {
+        let error = FieldError::duplicate(at.path.to_string(), value);
+        self.list.push(FieldError { detail: detail.to_owned(), ..error });
+    }
+
     pub(super) fn duplicate_shown(&mut self, at: &Node, shown: String) {
         self.push(Wrong::Duplicate, at, Some(shown), String::new());
     }
