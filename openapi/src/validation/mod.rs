@@ -27,6 +27,7 @@ mod rules;
 mod selector;
 mod service;
 mod storage;
+mod success;
 mod tree;
 mod webhook;
 mod workload;

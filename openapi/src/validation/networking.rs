@@ -303,7 +303,7 @@ pub(super) fn service_cidr(errors: &mut Errors, object: &Node, _old: Option<&Nod
         return errors.required(&ranges, "at least one CIDR required");
     }
     if ranges.len() > 2 {
-        return errors.invalid_value(&ranges, object.at("spec").value().clone(), "may only hold up to 2 values");
+        return errors.invalid_showing(&ranges, &object.at("spec"), "may only hold up to 2 values");
     }
     for range in ranges.items() {
         errors.refuse(&range, net::range_problems(range.text()));

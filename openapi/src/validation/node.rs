@@ -71,4 +71,7 @@ pub(super) fn node_update(errors: &mut Errors, new: &Node, old: &Node) {
         errors.invalid_value(&provider, serde_json::Value::Null, detail);
     }
     taints(errors, new);
+    if new.at("spec").at("externalID").text() != old.at("spec").at("externalID").text() {
+        errors.forbidden(&new.at("spec").at("externalID"), "may not be updated");
+    }
 }

@@ -1,6 +1,7 @@
 //! Objects that are answered and not kept: reviews, token requests, bindings, scales.
 
 use super::names;
+use super::selector;
 use super::tree::{Errors, Node};
 
 const TOKEN_SECS_MIN: i64 = 600;
@@ -9,11 +10,13 @@ const TOKEN_SECS_MAX: i64 = 1 << 32;
 pub(super) fn access_review(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
     one_question(errors, &object.at("spec"));
     has_subject(errors, &object.at("spec"));
+    selectors(errors, &object.at("spec"));
     empty_metadata(errors, object, "");
 }
 
 pub(super) fn self_access_review(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
     one_question(errors, &object.at("spec"));
+    selectors(errors, &object.at("spec"));
     empty_metadata(errors, object, "");
 }
 
@@ -21,6 +24,7 @@ pub(super) fn local_access_review(errors: &mut Errors, object: &Node, _old: Opti
     let spec = object.at("spec");
     one_question(errors, &spec);
     has_subject(errors, &spec);
+    selectors(errors, &spec);
     empty_metadata(errors, object, "namespace");
     let (resource, other) = (spec.at("resourceAttributes"), spec.at("nonResourceAttributes"));
     let namespace = resource.at("namespace");
@@ -40,6 +44,32 @@ fn one_question(errors: &mut Errors, spec: &Node) {
     if resource.exists() == other.exists() {
         let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
         errors.invalid_value(spec, other.value().clone(), detail);
+    }
+}
+
+/// Which objects are asked for: by a text, or by requirements.
+fn selectors(errors: &mut Errors, spec: &Node) {
+    for name in ["fieldSelector", "labelSelector"] {
+        let selector = spec.at("resourceAttributes").at(name);
+        let (raw, requirements) = (selector.at("rawSelector"), selector.at("requirements"));
+        if !raw.is_empty() && !requirements.is_empty() {
+            errors.invalid(&raw, "may not specified at the same time as requirements");
+        }
+        if selector.exists() && raw.is_empty() && requirements.is_empty() {
+            let detail =
+                format!("when spec.resourceAttributes.{name} is specified, requirements or rawSelector is required");
+            errors.required(&requirements, &detail);
+        }
+        for requirement in requirements.items() {
+            if name == "labelSelector" {
+                selector::lenient_requirement(errors, &requirement);
+            } else {
+                if requirement.at("key").is_empty() {
+                    errors.required(&requirement.at("key"), "must be specified");
+                }
+                selector::known_operator(errors, &requirement);
+            }
+        }
     }
 }
 

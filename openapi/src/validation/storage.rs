@@ -87,6 +87,16 @@ pub(super) fn volume(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
     if mode.exists() && !VOLUME_MODES.contains(&mode.text()) {
         errors.unsupported(&mode, &VOLUME_MODES);
     }
+    let class = spec.at("volumeAttributesClassName");
+    if class.exists() {
+        if class.is_empty() {
+            errors.required(&class, "an empty string is disallowed");
+        }
+        claim::class_name(errors, &class);
+        if !spec.at("csi").exists() {
+            errors.required(&spec.at("csi"), "has to be specified when using volumeAttributesClassName");
+        }
+    }
 }
 
 fn volume_source(errors: &mut Errors, spec: &Node) {
@@ -165,6 +175,10 @@ pub(super) fn volume_update(errors: &mut Errors, new: &Node, old: &Node) {
     if before.at("nodeAffinity").exists() && !affinity.same(&before.at("nodeAffinity")) {
         let place = affinity.placed_at(&Node::nowhere("nodeAffinity"));
         errors.invalid(&place, "field is immutable, except for updating from beta label to GA");
+    }
+    let class = spec.at("volumeAttributesClassName");
+    if before.at("volumeAttributesClassName").exists() && !class.exists() {
+        errors.forbidden(&class, "update from non-nil value to nil is forbidden");
     }
 }
 

@@ -10,6 +10,18 @@ use crate::validation::tree::{Errors, Node};
 const RESTART_RULES_MAX: usize = 20;
 const EXIT_CODES_MAX: usize = 255;
 const NOT_WITHOUT_RESTART: &str = "may not be set for init containers without restartPolicy=Always";
+/// What an ephemeral container must not have; not even empty, if Go can tell that from nothing.
+const NOT_EPHEMERAL_FIELDS: [(&str, bool); 9] = [
+    ("ports", false),
+    ("resources", false),
+    ("resizePolicy", false),
+    ("restartPolicy", true),
+    ("restartPolicyRules", false),
+    ("livenessProbe", true),
+    ("readinessProbe", true),
+    ("startupProbe", true),
+    ("lifecycle", true),
+];
 const NOT_EPHEMERAL: &str = "cannot be set for an Ephemeral Container";
 
 pub(super) fn containers(errors: &mut Errors, pod: &Pod) {
@@ -74,9 +86,9 @@ pub(super) fn ephemeral_containers(errors: &mut Errors, pod: &Pod) {
         if !target.is_empty() && !others.contains(target.text()) {
             errors.not_found(&target);
         }
-        for field in ["ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
-            let value = container.at(field);
-            if value.exists() && (!value.is_empty() || field.ends_with("Probe") || field == "lifecycle") {
+        for (name, pointer) in NOT_EPHEMERAL_FIELDS {
+            let value = container.at(name);
+            if value.exists() && (pointer || !value.is_empty()) {
                 errors.forbidden(&value, NOT_EPHEMERAL);
             }
         }

@@ -98,8 +98,7 @@ fn seccomp(errors: &mut Errors, profile: &Node) {
     }
     if !kind.is("Localhost") {
         if local.exists() {
-            let shown = profile.value().clone();
-            errors.invalid_value(&local, shown, "can only be set when seccomp type is Localhost");
+            errors.invalid_showing(&local, profile, "can only be set when seccomp type is Localhost");
         }
     } else if local.exists() {
         descending_path(errors, &local);
