@@ -26,6 +26,7 @@ mod review;
 mod rules;
 mod selector;
 mod service;
+mod status;
 mod storage;
 mod success;
 mod tree;

@@ -270,6 +270,19 @@ pub(super) fn header_name(text: &str) -> Vec<String> {
     refuse(&[(!right, regex_text(words, "[-A-Za-z0-9]+", &["X-Header-Name"]))])
 }
 
+/// Why a condition is as it is, in one word.
+pub(super) fn condition_reason(text: &str) -> Vec<String> {
+    let words = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric \
+                 characters or '_,:', and must end with an alphanumeric character or '_'";
+    let end = |byte: &u8| any_case(*byte) || *byte == b'_';
+    let bytes = text.as_bytes();
+    let right = bytes.first().is_some_and(u8::is_ascii_alphabetic)
+        && bytes.last().is_some_and(end)
+        && bytes.iter().all(|byte| end(byte) || b",:".contains(byte));
+    let examples = ["my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB"];
+    refuse(&[(!right, regex_text(words, "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", &examples))])
+}
+
 /// The name of a port of a container.
 pub(super) fn port_name(text: &str) -> Vec<String> {
     let charset = !text.is_empty() && text.bytes().all(|byte| lower(byte) || byte == b'-');

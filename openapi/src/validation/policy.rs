@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::tree::{Errors, Node};
-use super::{names, pod, selector, workload};
+use super::{names, pod, selector, status, workload};
 
 const USER_PRIORITY_MAX: i64 = 1_000_000_000;
 const EVENT_WORD_BYTES_MAX: usize = 128;
@@ -30,6 +30,7 @@ pub(super) fn disruption_budget(errors: &mut Errors, object: &Node, _old: Option
 }
 
 pub(super) fn disruption_budget_status(errors: &mut Errors, new: &Node, _old: &Node) {
+    status::conditions(errors, &new.at("status").at("conditions"));
     for name in ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"] {
         errors.negative(&new.at("status").at(name));
     }

@@ -3,7 +3,7 @@
 use super::tree::{Errors, Node};
 use super::{
     autoscaling, claim, config, endpoints, flow, job, networking, node, pod, policy, quota, rbac, review, service,
-    storage, webhook, workload,
+    status, storage, webhook, workload,
 };
 use crate::builtin::Type;
 
@@ -238,10 +238,10 @@ fn admission(kind: &str) -> Rules {
 
 fn flow_control(kind: &str) -> Rules {
     let rules = match kind {
-        "FlowSchema" => Rules::new(Order::WholeThenChange, flow::flow_schema),
-        "PriorityLevelConfiguration" => {
-            Rules::new(Order::WholeThenChange, flow::priority_level).declared(flow::priority_level_declared)
-        }
+        "FlowSchema" => Rules::new(Order::WholeThenChange, flow::flow_schema).status(status::typed_conditions),
+        "PriorityLevelConfiguration" => Rules::new(Order::WholeThenChange, flow::priority_level)
+            .status(status::typed_conditions)
+            .declared(flow::priority_level_declared),
         _ => nothing(),
     };
     rules.metadata(Metadata::Created)
