@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::tree::{Errors, Node};
 use super::{names, pod};
+use crate::scalar::base64;
 
 const PRECEDENCE_MAX: i64 = 10000;
 const QUEUES_MAX: i64 = 10_000_000;
@@ -273,6 +274,11 @@ fn member<'a>(errors: &mut Errors, at: &Node<'a>, name: &'a str, kind: &str, nee
 pub(super) fn signing_request(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
     let spec = object.at("spec");
     let (usages, signer, seconds) = (spec.at("usages"), spec.at("signerName"), spec.at("expirationSeconds"));
+    let request = base64::decode(spec.at("request").text()).unwrap_or_default();
+    let begin = b"-----BEGIN CERTIFICATE REQUEST-----";
+    if !request.windows(begin.len()).any(|part| part == begin) {
+        errors.invalid(&spec.at("request"), "PEM block type must be CERTIFICATE REQUEST");
+    }
     if usages.is_empty() {
         errors.required(&usages, "");
     }
