@@ -49,7 +49,8 @@ pub fn create(object: &Value, ty: &'static Type) -> Vec<FieldError> {
     let object = Node::root(object);
     whole(&mut errors, &rules, &object, None);
     if errors.is_empty() && rules.metadata != Metadata::Free {
-        meta::common(&mut errors, &object.at("metadata"), is_namespaced(ty), NameRule::PathSegment);
+        let rule = if name_rule(ty) == NameRule::Declared { NameRule::Declared } else { NameRule::PathSegment };
+        meta::common(&mut errors, &object.at("metadata"), is_namespaced(ty), rule);
     }
     declared(errors, &rules, &object, None)
 }

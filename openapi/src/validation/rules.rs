@@ -78,6 +78,7 @@ pub(super) fn of(ty: &Type) -> Rules {
         "networking.k8s.io/v1" => networking(ty.name),
         "rbac.authorization.k8s.io/v1" => rbac(ty.name),
         "admissionregistration.k8s.io/v1" => admission(ty.name),
+        "apiextensions.k8s.io/v1" => nothing().metadata(Metadata::Common),
         "apiregistration.k8s.io/v1" => Rules::new(Order::ChangeThenWhole, webhook::api_service)
             .change(webhook::api_service_update)
             .metadata(Metadata::Common),
@@ -87,9 +88,9 @@ pub(super) fn of(ty: &Type) -> Rules {
             .status(autoscaling::autoscaler_status)
             .declared(autoscaling::autoscaler_declared),
         "certificates.k8s.io/v1" if ty.name == "CertificateSigningRequest" => {
-            Rules::new(Order::WholeThenChange, flow::signing_request).metadata(Metadata::Created)
+            Rules::new(Order::WholeThenChange, flow::signing_request)
         }
-        "coordination.k8s.io/v1" => Rules::new(Order::BodyThenChange, policy::lease),
+        "coordination.k8s.io/v1" => Rules::new(Order::BodyThenChange, policy::lease).metadata(Metadata::Common),
         "discovery.k8s.io/v1" => Rules::new(Order::WholeThenChange, endpoints::slice)
             .declared(endpoints::slice_declared)
             .metadata(Metadata::Created),
@@ -97,9 +98,9 @@ pub(super) fn of(ty: &Type) -> Rules {
             .change(policy::event_v1_update)
             .metadata(Metadata::None),
         "flowcontrol.apiserver.k8s.io/v1" => flow_control(ty.name),
-        "node.k8s.io/v1" => {
-            Rules::new(Order::BodyThenChange, policy::runtime_class).declared(policy::runtime_class_declared)
-        }
+        "node.k8s.io/v1" => Rules::new(Order::WholeThenChange, policy::runtime_class)
+            .declared(policy::runtime_class_declared)
+            .metadata(Metadata::Common),
         "policy/v1" if ty.name == "Eviction" => unkept(|_, _, _| {}),
         "policy/v1" if ty.name == "PodDisruptionBudget" => {
             Rules::new(Order::WholeThenChange, policy::disruption_budget)
@@ -133,7 +134,7 @@ fn reviews(kind: &str) -> Rules {
 }
 
 fn core(kind: &str) -> Rules {
-    use Order::{BodyThenChange, Change, ChangeThenBody, ChangeThenWhole, WholeThenChange};
+    use Order::{BodyThenChange, ChangeThenBody, ChangeThenWhole, WholeThenChange};
     match kind {
         "Binding" => unkept(review::binding),
         "Node" => Rules::new(WholeThenChange, node::node).change(node::node_update).status(node::node_update),
@@ -141,14 +142,13 @@ fn core(kind: &str) -> Rules {
         "Endpoints" => Rules::new(ChangeThenWhole, endpoints::endpoints),
         "Event" => Rules::new(WholeThenChange, policy::core_event).metadata(Metadata::None),
         "LimitRange" => Rules::new(WholeThenChange, quota::limit_range).metadata(Metadata::Created),
-        "PersistentVolume" => Rules::new(WholeThenChange, storage::volume)
-            .change(storage::volume_update)
-            .status(storage::volume_status)
-            .metadata(Metadata::Created),
+        "PersistentVolume" => {
+            Rules::new(WholeThenChange, storage::volume).change(storage::volume_update).status(storage::volume_status)
+        }
         "ResourceQuota" => Rules::new(BodyThenChange, quota::resource_quota)
             .change(quota::resource_quota_update)
             .status(quota::resource_quota_status),
-        "Namespace" => Rules::new(Change, config::namespace).status(config::namespace_status),
+        "Namespace" => Rules::new(WholeThenChange, config::namespace).status(config::namespace_status),
         "PersistentVolumeClaim" => {
             Rules::new(WholeThenChange, claim::claim).change(claim::claim_update).status(claim::claim_status)
         }
@@ -197,9 +197,9 @@ fn batch(kind: &str) -> Rules {
 }
 
 fn networking(kind: &str) -> Rules {
-    use Order::{BodyThenChange, Change, ChangeThenWhole};
+    use Order::{BodyThenChange, Change, ChangeThenWhole, WholeThenChange};
     match kind {
-        "IPAddress" => Rules::new(BodyThenChange, networking::ip_address).declared(networking::ip_address_declared),
+        "IPAddress" => Rules::new(WholeThenChange, networking::ip_address).declared(networking::ip_address_declared),
         "Ingress" => Rules::new(ChangeThenWhole, networking::ingress).status(networking::ingress_status),
         "IngressClass" => Rules::new(ChangeThenWhole, networking::ingress_class)
             .change(networking::ingress_class_update)
@@ -232,7 +232,7 @@ fn admission(kind: &str) -> Rules {
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
             Rules::new(Order::WholeThenChange, webhook::configuration).metadata(Metadata::Common)
         }
-        _ => nothing(),
+        _ => nothing().metadata(Metadata::Common),
     }
 }
 
@@ -255,9 +255,9 @@ fn storage(kind: &str) -> Rules {
             Rules::new(WholeThenChange, storage::csi_node).change(storage::csi_node_update).metadata(Metadata::Created)
         }
         "CSIStorageCapacity" => {
-            Rules::new(BodyThenChange, storage::storage_capacity).change(storage::storage_capacity_update)
+            Rules::new(WholeThenChange, storage::storage_capacity).change(storage::storage_capacity_update)
         }
-        "StorageClass" => Rules::new(BodyThenChange, storage::storage_class).declared(storage::storage_class_declared),
+        "StorageClass" => Rules::new(WholeThenChange, storage::storage_class).declared(storage::storage_class_declared),
         "VolumeAttachment" => Rules::new(WholeThenChange, storage::attachment)
             .declared(storage::attachment_declared)
             .metadata(Metadata::Created),
