@@ -63,7 +63,7 @@ pub fn update(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldError> {
     if rules.metadata != Metadata::Free {
         common_update(&mut errors, &new, &old);
     }
-    if rules.metadata == Metadata::Kubernetes {
+    if matches!(rules.metadata, Metadata::Kubernetes | Metadata::AnyName) {
         meta::update(&mut errors, &new, &old);
     }
     match rules.order {
@@ -94,7 +94,7 @@ pub fn update_status(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldEr
     let mut errors = Errors::of(ty);
     let (new, old) = (Node::root(new), Node::root(old));
     common_update(&mut errors, &new, &old);
-    if rules.metadata == Metadata::Kubernetes {
+    if matches!(rules.metadata, Metadata::Kubernetes | Metadata::AnyName) {
         meta::update(&mut errors, &new, &old);
     }
     (rules.status)(&mut errors, &new, &old);
@@ -122,6 +122,7 @@ fn whole(errors: &mut Errors, rules: &Rules, object: &Node, old: Option<&Node>) 
     let (meta, namespaced, rule) = (object.at("metadata"), is_namespaced(ty), name_rule(ty));
     match rules.metadata {
         Metadata::Kubernetes | Metadata::Created => meta::create(errors, &meta, namespaced, rule),
+        Metadata::AnyName => meta::create(errors, &meta, namespaced, NameRule::Declared),
         Metadata::Common => meta::common(errors, &meta, namespaced, rule),
         Metadata::None | Metadata::Free => {}
     }

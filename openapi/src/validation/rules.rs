@@ -28,6 +28,8 @@ pub(super) struct Rules {
 pub(super) enum Metadata {
     /// Those of Kubernetes' own kinds, for the object and for its changes.
     Kubernetes,
+    /// The same, for any name.
+    AnyName,
     /// Those of Kubernetes' own kinds, for the object only.
     Created,
     /// The same again, with the kind's own rule of names.
@@ -88,7 +90,7 @@ pub(super) fn of(ty: &Type) -> Rules {
             .status(autoscaling::autoscaler_status)
             .declared(autoscaling::autoscaler_declared),
         "certificates.k8s.io/v1" if ty.name == "CertificateSigningRequest" => {
-            Rules::new(Order::WholeThenChange, flow::signing_request)
+            Rules::new(Order::WholeThenChange, flow::signing_request).metadata(Metadata::AnyName)
         }
         "coordination.k8s.io/v1" => Rules::new(Order::BodyThenChange, policy::lease).metadata(Metadata::Common),
         "discovery.k8s.io/v1" => Rules::new(Order::WholeThenChange, endpoints::slice)
