@@ -25,39 +25,39 @@ const SPREAD: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
 const PRIVATE: &str = include_str!("key.pem");
 const PUBLIC: &str = include_str!("key.pub.pem");
 
-pub struct Stage {
-    pub api: Api,
-    pub store: Store,
+pub(crate) struct Stage {
+    pub(crate) api: Api,
+    pub(crate) store: Store,
     router: axum::Router,
 }
 
-pub struct Answer {
-    pub code: u16,
-    pub headers: HeaderMap,
-    pub bytes: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Answer {
-    pub fn tree(&self) -> Value {
+    pub(crate) fn tree(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or_else(|error| {
             panic!("{} {error}: {}", self.code, String::from_utf8_lossy(&self.bytes))
         })
     }
 
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
     /// The tree of an answer that must have this code.
     #[track_caller]
-    pub fn expect(self, code: u16) -> Value {
+    pub(crate) fn expect(self, code: u16) -> Value {
         assert_eq!(self.code, code, "{}", String::from_utf8_lossy(&self.bytes));
         self.tree()
     }
 
     /// The reason and message of a refusal that must have this code.
     #[track_caller]
-    pub fn refused(self, code: u16) -> (String, String) {
+    pub(crate) fn refused(self, code: u16) -> (String, String) {
         let status = self.expect(code);
         assert_eq!((&status["kind"], &status["status"]), (&json!("Status"), &json!("Failure")));
         let word = |field: &str| status[field].as_str().unwrap_or_default().to_owned();
@@ -67,7 +67,7 @@ impl Answer {
 
 impl Stage {
     /// A server with the namespace `n`.
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
         let chance = AtomicU64::new(1);
         let ambient = Ambient::new(
@@ -89,13 +89,13 @@ impl Stage {
         Self { api, store, router }
     }
 
-    pub fn request(line: &str) -> http::request::Builder {
+    pub(crate) fn request(line: &str) -> http::request::Builder {
         let (method, uri) = line.split_once(' ').unwrap();
         let admin = User::authenticated("admin", vec!["system:masters".to_owned()]);
         Request::builder().method(method).uri(uri).extension(Peer(Some(Arc::new(admin))))
     }
 
-    pub async fn answer(&self, request: Request<Body>) -> Answer {
+    pub(crate) async fn answer(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes().to_vec();
@@ -103,33 +103,33 @@ impl Stage {
     }
 
     /// The answer while it is still being written.
-    pub async fn stream(&self, line: &str) -> http::Response<Body> {
+    pub(crate) async fn stream(&self, line: &str) -> http::Response<Body> {
         self.router.clone().oneshot(Self::request(line).body(Body::empty()).unwrap()).await.unwrap()
     }
 
     /// `GET /api/v1/...`
-    pub async fn ask(&self, line: &str) -> Answer {
+    pub(crate) async fn ask(&self, line: &str) -> Answer {
         self.answer(Self::request(line).body(Body::empty()).unwrap()).await
     }
 
     /// The same with a form of answer in mind.
-    pub async fn ask_for(&self, line: &str, accept: &str) -> Answer {
+    pub(crate) async fn ask_for(&self, line: &str, accept: &str) -> Answer {
         self.answer(Self::request(line).header("accept", accept).body(Body::empty()).unwrap()).await
     }
 
-    pub async fn send(&self, line: &str, body: &Value) -> Answer {
+    pub(crate) async fn send(&self, line: &str, body: &Value) -> Answer {
         self.send_as(line, "application/json", body.to_string()).await
     }
 
-    pub async fn send_as(&self, line: &str, content_type: &str, body: impl Into<Body>) -> Answer {
+    pub(crate) async fn send_as(&self, line: &str, content_type: &str, body: impl Into<Body>) -> Answer {
         self.answer(Self::request(line).header("content-type", content_type).body(body.into()).unwrap()).await
     }
 
     /// A configmap in `n`.
-    pub async fn configmap(&self, name: &str, labels: Value) -> Value {
+    pub(crate) async fn configmap(&self, name: &str, labels: Value) -> Value {
         let object = json!({ "metadata": { "name": name, "labels": labels }, "data": { "k": "v" } });
         self.send("POST /api/v1/namespaces/n/configmaps", &object).await.expect(201)
     }
 }
 
-pub const CONFIGMAPS: &str = "/api/v1/namespaces/n/configmaps";
+pub(crate) const CONFIGMAPS: &str = "/api/v1/namespaces/n/configmaps";
