@@ -76,12 +76,7 @@ check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of t
 fmt: ## Format everything
 	$(CARGO) fmt --all
 
-<<<<<<< HEAD
-generate: ## Write the table of built-in kinds, and what tests compare with, from the Go modules that define them (needs Go)
-	@command -v go >/dev/null || { echo "go is missing: generating needs it" >&2; exit 1; }
-=======
-generate: need-go ## Write the table of built-in kinds anew, from the Go modules that define them (needs Go)
->>>>>>> peers
+generate: need-go ## Write the table of built-in kinds, and what tests compare with, from the Go modules that define them (needs Go)
 	cd openapi/generate && go run . write
 	cd openapi/generate && go run ./documents > ../tests/go/documents.txt
 	cd openapi/generate/defaults && go run . write
