@@ -48,7 +48,10 @@ async fn older_clients_discover_group_by_group() {
         apps["resources"].as_array().unwrap().iter().find(|found| found["name"] == name).unwrap().clone()
     };
     let scale = find("deployments/scale");
-    assert_eq!((&scale["group"], &scale["version"], &scale["kind"]), (&json!("autoscaling"), &json!("v1"), &json!("Scale")));
+    assert_eq!(
+        (&scale["group"], &scale["version"], &scale["kind"]),
+        (&json!("autoscaling"), &json!("v1"), &json!("Scale"))
+    );
     assert_eq!(find("deployments")["storageVersionHash"], "8aSe+NMegvE=");
 }
 

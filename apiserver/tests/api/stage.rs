@@ -39,9 +39,8 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn tree(&self) -> Value {
-        serde_json::from_slice(&self.bytes).unwrap_or_else(|error| {
-            panic!("{} {error}: {}", self.code, String::from_utf8_lossy(&self.bytes))
-        })
+        serde_json::from_slice(&self.bytes)
+            .unwrap_or_else(|error| panic!("{} {error}: {}", self.code, String::from_utf8_lossy(&self.bytes)))
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {

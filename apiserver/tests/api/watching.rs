@@ -75,7 +75,10 @@ async fn a_watch_list_ends_its_first_part_with_a_bookmark() {
     let mark = reader.next().await.unwrap();
     assert_eq!(mark["type"], "BOOKMARK");
     assert_eq!(mark["object"]["metadata"]["annotations"], json!({ "k8s.io/initial-events-end": "true" }));
-    assert_eq!((&mark["object"]["kind"], revision(&mark["object"])), (&json!("ConfigMap"), stage.store.recent().revision().0));
+    assert_eq!(
+        (&mark["object"]["kind"], revision(&mark["object"])),
+        (&json!("ConfigMap"), stage.store.recent().revision().0)
+    );
     stage.configmap("b", json!({})).await;
     assert_eq!(reader.told().await, "ADDED b");
 }
