@@ -4,7 +4,7 @@ use super::refused;
 use crate::error::ApiError;
 use crate::options::Query;
 use crate::target::Target;
-use crate::verbs::refuse;
+use crate::call::refuse;
 use axum::Extension;
 use axum::extract::Request;
 use axum::middleware::Next;

@@ -1,6 +1,6 @@
 //! `POST` to a collection.
 
-use super::respond::{Call, warn};
+use crate::call::{Call, warn};
 use crate::api::Api;
 use crate::auth::Authorized;
 use crate::catalog::ResourceDef;

@@ -1,6 +1,6 @@
 //! `DELETE` of an object, or of all that match.
 
-use super::respond::Call;
+use crate::call::Call;
 use crate::api::Api;
 use crate::auth::Authorized;
 use crate::error::ApiError;

@@ -1,6 +1,6 @@
 //! `GET` of one object.
 
-use super::respond::Call;
+use crate::call::Call;
 use crate::api::Api;
 use crate::auth::Authorized;
 use crate::error::ApiError;

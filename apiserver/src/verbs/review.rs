@@ -1,6 +1,6 @@
 //! `POST` of a question: it is answered and not kept.
 
-use super::respond::Call;
+use crate::call::Call;
 use crate::api::Api;
 use crate::auth::{Authorized, MASTERS, User};
 use crate::body::Decoded;

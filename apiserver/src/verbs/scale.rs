@@ -1,6 +1,6 @@
 //! `GET`, `PUT` and `PATCH` of how many there should be.
 
-use super::respond::Call;
+use crate::call::Call;
 use crate::api::Api;
 use crate::auth::Authorized;
 use crate::error::ApiError;

@@ -1,7 +1,7 @@
 //! `PUT` of an object or a part of it.
 
 use super::create::answer;
-use super::respond::Call;
+use crate::call::Call;
 use crate::api::Api;
 use crate::auth::Authorized;
 use crate::error::ApiError;

@@ -1,6 +1,6 @@
 //! `GET` of a collection or an object, with `watch`.
 
-use super::respond::{Call, event_buffer};
+use crate::call::{Call, event_buffer};
 use crate::api::Api;
 use crate::auth::Authorized;
 use crate::error::ApiError;

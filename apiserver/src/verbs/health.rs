@@ -2,7 +2,7 @@
 
 use crate::api::Api;
 use crate::target::Probe;
-use crate::verbs::{Call, plain};
+use crate::call::{Call, plain};
 use axum::response::Response;
 use http::StatusCode;
 
@@ -21,7 +21,7 @@ impl Probe {
     }
 }
 
-pub(crate) fn answer(api: &Api, probe: Probe, call: &Call) -> Response {
+pub(super) fn answer(api: &Api, probe: Probe, call: &Call) -> Response {
     let checks: Vec<Check> = checks(api, probe).into_iter().filter(|check| !is_excluded(call, check)).collect();
     let word = probe.word();
     let passed = checks.iter().all(|check| check.passed);
