@@ -4,4 +4,6 @@
 
 pub mod cli;
 pub mod config;
+pub mod controller;
 pub mod server;
+pub mod upkeep;
