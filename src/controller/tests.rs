@@ -1,8 +1,15 @@
-//! Controllers without a store, in time that passes only when nothing else can happen.
+//! Controllers in time that passes only when nothing else can happen, and on a store in memory.
 
 use super::*;
+use apiserver::ambient::Ambient;
+use apiserver::catalog::Catalog;
+use apiserver::client::Client;
+use apiserver::place::Workspace;
+use apiserver::resources::Resources;
 use parking_lot::Mutex;
+use serde_json::json;
 use std::collections::BTreeMap;
+use storage::{Key, Options, Place, Store};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
@@ -140,4 +147,59 @@ async fn what_was_begun_is_finished_before_it_stops() {
     assert!(early.is_err(), "it stopped in the middle");
     go_on.notify_one();
     running.await.unwrap();
+}
+
+/// Tells of every look.
+struct Telling(mpsc::Sender<Key>);
+
+impl Reconciler for Telling {
+    type Key = Key;
+
+    fn name(&self) -> &'static str {
+        "telling"
+    }
+
+    async fn reconcile(&self, key: &Key) -> Result<Action, ApiError> {
+        let told = self.0.send(key.clone()).await;
+        told.map(|()| Action::Done).map_err(|_| ApiError::internal("nobody listens"))
+    }
+}
+
+/// Makes a namespace before a controller with this resync starts, and one after; yields what was looked at.
+async fn followed(resync: Duration, looks: usize) -> Vec<String> {
+    let store = Store::open(&Place::Memory, Options::default()).unwrap();
+    let resources = Resources::new(store, Arc::new(Catalog::builtin()), Ambient::real());
+    let client = Client::as_system(resources, "telling");
+    let namespaces = client.at(("", "v1", "namespaces"), &Workspace::new("w"), None).unwrap();
+    let make = async |name: &str| client.create(&namespaces, json!({ "metadata": { "name": name } })).await.unwrap();
+    make("before").await;
+    let (tell, mut told) = mpsc::channel(1);
+    let source = changes_of(&client, ("", "v1", "namespaces"), |seen| Some(seen.key.clone()));
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(Controller::new(Telling(tell)).source(source).resync(resync).run(stop.clone()));
+    let mut names = vec![told.recv().await.unwrap().to_string()];
+    make("later").await;
+    while names.len() < looks {
+        names.push(told.recv().await.unwrap().to_string());
+    }
+    drop(told);
+    stop.cancel();
+    running.await.unwrap();
+    names
+}
+
+const BEFORE: &str = "core/namespaces/-/w//before";
+const LATER: &str = "core/namespaces/-/w//later";
+
+#[tokio::test]
+async fn what_is_there_and_what_changes_is_looked_at() {
+    assert_eq!(followed(RESYNC, 2).await, [BEFORE, LATER]);
+}
+
+#[tokio::test]
+async fn everything_is_looked_at_again_from_time_to_time() {
+    let names = followed(Duration::from_millis(1), 20).await;
+    for name in [BEFORE, LATER] {
+        assert!(names.iter().filter(|found| *found == name).count() > 1, "{names:?}");
+    }
 }

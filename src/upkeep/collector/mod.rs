@@ -12,7 +12,7 @@ use crate::controller::{Action, Controller, Reconciler, Source};
 use apiserver::client::{Client, Follow, Seen};
 use apiserver::error::ApiError;
 use apiserver::object::Object;
-use apiserver::options::DeleteOptions;
+use apiserver::options::{DeleteOptions, Propagation};
 use apiserver::place::{Collection, ObjectRef};
 use apiserver::strategy::Part;
 use decide::{Decision, Standing, decide};
@@ -90,13 +90,7 @@ impl Reconciler for Collector {
         match decide(&facts, &owners, dependents.as_ref()) {
             Decision::Nothing => Ok(Action::Done),
             Decision::Later => Ok(Action::After(INDEX_LAG)),
-            Decision::Delete(propagation) => {
-                let seen = (Some(object.uid().to_owned()), Some(object.resource_version().to_owned()));
-                let propagation = Some(propagation);
-                let (uid, resource_version) = seen;
-                let how = DeleteOptions { uid, resource_version, propagation, ..DeleteOptions::default() };
-                gone_is_fine(self.client.delete(&place, &how).await.map(drop))
-            }
+            Decision::Delete(propagation) => self.delete(&place, &object, propagation).await,
             Decision::Disown(uids) => self.disown(&place, &object, &uids).await,
             Decision::LetGo => self.release(&place, &object, FOREGROUND).await,
             Decision::Orphan => self.orphan(&place, &object, dependents).await,
@@ -126,10 +120,11 @@ impl Collector {
         Ok(standings)
     }
 
-    /// Where an owner would be: beside the object if it is in a namespace. `None` if nothing of its kind is served, or
+    /// Where an owner would be: beside the object if it is in a namespace. `None` if nothing of its kind is kept, or
     /// could own an object that is in no namespace.
     fn place_of(&self, dependent: &ObjectRef, owner: &Owner) -> Option<ObjectRef> {
-        let resource = self.client.catalog().of_kind(&owner.api_version, &owner.kind)?.clone();
+        let kind = self.client.catalog().of_kind(&owner.api_version, &owner.kind);
+        let resource = kind.filter(|resource| resource.is_stored())?.clone();
         let namespace = if resource.namespaced { Some(dependent.namespace()?.to_owned()) } else { None };
         let within = Collection { resource, workspace: dependent.workspace().clone(), namespace };
         Some(within.object(&owner.name))
@@ -140,6 +135,17 @@ impl Collector {
         let revision = object.resource_version().parse().ok().map(Revision)?;
         let index = self.index.lock();
         (index.reached() >= Some(revision)).then(|| index.dependents(key, object.uid()))
+    }
+
+    /// Deletes an object, provided that it is still the one that was looked at.
+    async fn delete(&self, place: &ObjectRef, was: &Object, propagation: Propagation) -> Result<Action, ApiError> {
+        let how = DeleteOptions {
+            uid: Some(was.uid().to_owned()),
+            resource_version: Some(was.resource_version().to_owned()),
+            propagation: Some(propagation),
+            ..DeleteOptions::default()
+        };
+        gone_is_fine(self.client.delete(place, &how).await.map(drop))
     }
 
     async fn disown(&self, place: &ObjectRef, object: &Object, uids: &[String]) -> Result<Action, ApiError> {
