@@ -90,7 +90,7 @@ impl<R: Reconciler> Controller<R> {
         for source in self.sources {
             feeds.spawn(source::feed(source, offer.clone(), self.resync));
         }
-        let mut queue = Queue::default();
+        let mut queue = Queue::new(self.reconciler.name());
         self.first.into_iter().for_each(|key| queue.add(key));
         let mut running = Running::new(self.reconciler);
         loop {

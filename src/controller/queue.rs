@@ -36,6 +36,7 @@ enum Standing {
 }
 
 pub(super) struct Queue<K> {
+    controller: &'static str,
     ready: VecDeque<K>,
     later: DelayQueue<K>,
     standing: HashMap<K, Standing>,
@@ -43,14 +44,13 @@ pub(super) struct Queue<K> {
     failures: HashMap<K, u32>,
 }
 
-impl<K: Clone + Eq + Hash> Default for Queue<K> {
-    fn default() -> Self {
-        let (standing, failures) = (HashMap::new(), HashMap::new());
-        Self { ready: VecDeque::new(), later: DelayQueue::new(), standing, failures }
-    }
-}
-
 impl<K: Clone + Eq + Hash + fmt::Debug> Queue<K> {
+    /// A queue of the controller with this name.
+    pub(super) fn new(controller: &'static str) -> Self {
+        let (standing, failures) = (HashMap::new(), HashMap::new());
+        Self { controller, ready: VecDeque::new(), later: DelayQueue::new(), standing, failures }
+    }
+
     /// The key needs a look, as soon as there is time.
     pub(super) fn add(&mut self, key: K) {
         match self.standing.get_mut(&key) {
@@ -116,7 +116,8 @@ impl<K: Clone + Eq + Hash + fmt::Debug> Queue<K> {
         let failures = self.failures.entry(key.clone()).or_default();
         *failures = failures.saturating_add(1);
         if *failures == FAILURES_TOLD {
-            tracing::warn!(?key, error, failures, "fails again and again; it will be tried less and less often");
+            let controller = self.controller;
+            tracing::warn!(controller, ?key, error, "fails again and again; it will be tried less and less often");
         }
         backoff(*failures)
     }
@@ -145,7 +146,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_key_is_given_out_once_however_often_it_was_asked_for() {
-        let mut queue = Queue::default();
+        let mut queue = Queue::new("tested");
         for key in ["a", "b", "a", "a"] {
             queue.add(key);
         }
@@ -162,7 +163,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_key_that_was_put_off_comes_back_when_it_is_due_or_asked_for() {
-        let mut queue = Queue::default();
+        let mut queue = Queue::new("tested");
         queue.add("a");
         queue.take();
         queue.finish("a", Verdict::After(Duration::from_secs(5)));
@@ -178,7 +179,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_success_forgives_failures_and_a_change_does_not_wait_for_them() {
-        let mut queue = Queue::default();
+        let mut queue = Queue::new("tested");
         queue.add("a");
         for failures in 1..=3 {
             queue.take();
@@ -193,7 +194,7 @@ mod tests {
 
     #[tokio::test]
     async fn sources_wait_while_very_much_is_ready() {
-        let mut queue = Queue::default();
+        let mut queue = Queue::new("tested");
         (0..READY_MAX).for_each(|key| queue.add(key));
         assert!(!queue.has_room());
         queue.take();
