@@ -1,12 +1,12 @@
 //! `GET` of what is served here: discovery, OpenAPI and the version.
 
 use crate::api::Api;
+use crate::call::Call;
 use crate::discovery::{Document, documents, legacy};
 use crate::error::ApiError;
 use crate::media::{Clause, Encoding, Offer};
 use crate::render;
 use crate::target::{Discovery, OpenApi};
-use crate::call::Call;
 use axum::response::Response;
 use http::header::{self, HeaderValue};
 use http::{HeaderName, StatusCode};

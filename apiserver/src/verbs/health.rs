@@ -1,8 +1,8 @@
 //! Whether this server is alive, and whether it should be sent anything.
 
 use crate::api::Api;
-use crate::target::Probe;
 use crate::call::{Call, plain};
+use crate::target::Probe;
 use axum::response::Response;
 use http::StatusCode;
 
