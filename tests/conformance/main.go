@@ -105,8 +105,9 @@ func ginkgo(o options, names []string, log string) error {
 		"--output-dir=" + o.report, "--json-report=report.json", "--focus=" + focus(names),
 		filepath.Join(o.tools, "e2e.test"), "--",
 	}, suiteFlags(o)...)...)
-	// It stops the tests it has started; a kill would leave them running.
-	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+	// As from a terminal: the programs that run the tests do not hear from ginkgo that it was interrupted.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
 	command.Stdout, command.Stderr = output, output
 	return command.Run()
 }
