@@ -34,7 +34,8 @@ ifeq ($(origin KUBECONFIG),command line)
 WITH_SERVER = KUBECONFIG=$(abspath $(KUBECONFIG))
 SERVER =
 endif
-# Which conformance tests (tests/conformance/tier-*.txt), and how many of them at a time.
+# Which conformance tests, and how many of them at a time: those of tests/conformance/tier-a.txt need an API server
+# alone, tier-b.txt those controllers besides that every API server has, tier-n.txt two Node objects that are ready.
 TIER ?= a
 PROCS ?= 6
 
@@ -64,8 +65,9 @@ e2e: tools test-tools server ## Run real Go clients against the server (SERVER=.
 	$(WITH_SERVER) go -C tests/clients/go test -trimpath -count=1 -timeout 10m ./...
 
 conformance: tools test-tools $(SUITE) server ## Run Kubernetes' own conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
-	$(WITH_SERVER) go -C tests/conformance run . -names tier-$(TIER).txt -procs $(PROCS) -tools $(TOOLS) \
-		-report $(CURDIR)/target/conformance
+	go -C tests/conformance build -o $(TOOLS)/conformance .
+	$(WITH_SERVER) $(TOOLS)/conformance -names tests/conformance/tier-$(TIER).txt -procs $(PROCS) -tools $(TOOLS) \
+		-report $(CURDIR)/target/conformance $(if $(filter a,$(TIER)),-bare)
 
 check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of the house
 	$(CARGO) fmt --all --check

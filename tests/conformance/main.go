@@ -3,19 +3,23 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 type options struct {
 	names, tools, report, kubeconfig string
 	procs                            int
+	bare                             bool
 }
 
 func main() {
@@ -24,6 +28,7 @@ func main() {
 	flag.StringVar(&o.tools, "tools", "", "folder with ginkgo, e2e.test and kubectl")
 	flag.StringVar(&o.report, "report", "", "folder for report.json and for the tests' own output")
 	flag.IntVar(&o.procs, "procs", 6, "how many tests run at a time")
+	flag.BoolVar(&o.bare, "bare", false, "the server has no controllers: expect no ServiceAccount in a new namespace")
 	flag.Parse()
 	o.kubeconfig = os.Getenv("KUBECONFIG")
 	passed, err := run(o)
@@ -93,17 +98,21 @@ func ginkgo(o options, names []string, log string) error {
 		return err
 	}
 	defer output.Close()
-	command := exec.Command(filepath.Join(o.tools, "ginkgo"), append([]string{
+	stopped, forget := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer forget()
+	command := exec.CommandContext(stopped, filepath.Join(o.tools, "ginkgo"), append([]string{
 		"run", "--no-color", "-v", "--procs=" + strconv.Itoa(o.procs), "--timeout=1h",
 		"--output-dir=" + o.report, "--json-report=report.json", "--focus=" + focus(names),
 		filepath.Join(o.tools, "e2e.test"), "--",
 	}, suiteFlags(o)...)...)
+	// As from a terminal: the programs that run the tests do not hear from ginkgo that it was interrupted.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
 	command.Stdout, command.Stderr = output, output
 	return command.Run()
 }
 
-// suiteFlags let the suite do without nodes: their number is given, and nothing waits for them or for pods. Nor does
-// it wait for the ServiceAccount that a controller would put in every namespace.
+// suiteFlags let the suite do without nodes: their number is given, and nothing waits for them or for pods.
 func suiteFlags(o options) []string {
 	return []string{
 		"--kubeconfig=" + o.kubeconfig,
@@ -112,7 +121,7 @@ func suiteFlags(o options) []string {
 		"--num-nodes=0",
 		"--allowed-not-ready-nodes=-1",
 		"--minStartupPods=-1",
-		"--e2e-verify-service-account=false",
+		"--e2e-verify-service-account=" + strconv.FormatBool(!o.bare),
 		"--dump-logs-on-failure=false",
 		"--disable-log-dump",
 	}

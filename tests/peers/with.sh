@@ -12,11 +12,15 @@ server=${1:?usage: with.sh SERVER COMMAND...}
 shift
 dir=$(mktemp -d)
 ready_seconds=150
-pid=
+pids=()
 
 stop() {
     trap - EXIT
-    if [ -n "$pid" ]; then kill "$pid" 2>/dev/null && wait "$pid" || true; fi
+    # The command first, so that it does not lose its server.
+    for ((i = ${#pids[@]} - 1; i >= 0; i--)); do
+        kill "${pids[i]}" 2>/dev/null || true
+        wait "${pids[i]}" 2>/dev/null || true
+    done
     rm -rf "$dir"
 }
 trap stop EXIT
@@ -24,10 +28,10 @@ trap exit INT TERM
 
 # shellcheck disable=SC2086
 $server "$dir/data" >"$dir/server.log" 2>&1 &
-pid=$!
+pids+=($!)
 deadline=$((SECONDS + ready_seconds))
 until grep -qw ready "$dir/server.log" && [ -s "$dir/data/admin.kubeconfig" ]; do
-    if ! kill -0 "$pid" 2>/dev/null || ((SECONDS > deadline)); then
+    if ! kill -0 "${pids[0]}" 2>/dev/null || ((SECONDS > deadline)); then
         cat "$dir/server.log" >&2
         echo "the server did not become ready: $server" >&2
         exit 1
@@ -36,7 +40,10 @@ until grep -qw ready "$dir/server.log" && [ -s "$dir/data/admin.kubeconfig" ]; d
 done
 
 status=0
-KUBECONFIG="$dir/data/admin.kubeconfig" "$@" || status=$?
+KUBECONFIG="$dir/data/admin.kubeconfig" "$@" &
+pids+=($!)
+# In the background, because a signal is heard here only between commands, or while waiting.
+wait "${pids[1]}" || status=$?
 if [ "$status" != 0 ]; then
     echo "--- the end of what the server said:" >&2
     tail -n 40 "$dir/server.log" >&2
