@@ -15,6 +15,7 @@ mod discovery;
 pub mod error;
 mod health;
 pub mod keyspace;
+pub mod managed_fields;
 pub mod media;
 mod metrics;
 pub mod object;
