@@ -62,14 +62,12 @@ impl Resources {
     ) -> Result<Next, ApiError> {
         let ty = resource.stored_type();
         new.as_tree(|tree| openapi::defaults::apply(tree, ty));
-        // Whoever does not say which version they replace replaces this one.
-        if new.resource_version().is_empty() {
-            new.take_metadata_from(old, "resourceVersion");
-        }
         strategy::settle(resource, &mut new);
         self.track(resource, part, Some(old), &mut new, author);
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
         new.as_tree(|tree| openapi::normalize(tree, ty));
+        // Whoever does not say which version is replaced means the one that is there.
+        new.take_metadata_from(old, "resourceVersion");
         let old_tree = serde_json::Value::from(old.clone());
         let errors = new.as_tree(|tree| match part {
             Part::Status => openapi::validation::update_status(tree, &old_tree, ty),
@@ -91,8 +89,7 @@ impl Resources {
 }
 
 /// A write that changes nothing is none, and one that takes away the last thing that held a deleted object lets it go.
-fn decide(old: &Object, mut new: Object) -> Next {
-    new.take_metadata_from(old, "resourceVersion");
+fn decide(old: &Object, new: Object) -> Next {
     if new == *old || managed_fields::differ_in_times_only(old.map(), new.map()) {
         Next::Same
     } else if strategy::is_let_go(&new) {
