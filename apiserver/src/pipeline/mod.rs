@@ -66,6 +66,3 @@ async fn answer(
 fn refused(request: &Request, error: &crate::error::ApiError) -> Response {
     refuse(error, request.headers().get(http::header::ACCEPT).and_then(|value| value.to_str().ok()))
 }
-
-#[cfg(test)]
-mod tests;
