@@ -21,16 +21,19 @@ use storage::{Entry, KeyRange, ReadError, Revision, Scan, Watcher};
 pub struct Client {
     resources: Resources,
     user: Arc<User>,
-}
-
-/// Whoever acts from inside has no user agent to be known by.
-fn options() -> WriteOptions {
-    WriteOptions { validation: FieldValidation::Ignore, ..WriteOptions::default() }
+    /// Who owns what it writes.
+    owner: Arc<str>,
 }
 
 impl Client {
     pub fn as_system(resources: Resources, name: &str) -> Self {
-        Self { resources, user: User::system(name) }
+        Self { resources, user: User::system(name), owner: format!("hanse-{name}").into() }
+    }
+
+    /// Whoever acts from inside has no user agent to be known by.
+    fn options(&self) -> WriteOptions {
+        let field_manager = self.owner.to_string();
+        WriteOptions { validation: FieldValidation::Ignore, field_manager, ..WriteOptions::default() }
     }
 
     pub fn catalog(&self) -> &Arc<Catalog> {
@@ -90,7 +93,7 @@ impl Client {
     }
 
     pub async fn create(&self, at: &Collection, object: Value) -> Result<Object, ApiError> {
-        let request = Create { body: Body::Tree(object), options: options() };
+        let request = Create { body: Body::Tree(object), options: self.options() };
         let written = self.resources.create(&self.objects(Verb::Create, at)?, &request).await?;
         parse(&written.bytes)
     }
@@ -104,7 +107,7 @@ impl Client {
     }
 
     pub async fn update(&self, at: &ObjectRef, part: Part, object: Object) -> Result<Object, ApiError> {
-        let request = Create { body: Body::Tree(object.into()), options: options() };
+        let request = Create { body: Body::Tree(object.into()), options: self.options() };
         let written = self.resources.update(&self.object(Verb::Update, at)?, part, &request).await?;
         parse(&written.bytes)
     }
@@ -112,7 +115,15 @@ impl Client {
     /// Changes an object by a merge patch.
     pub async fn merge(&self, at: &ObjectRef, part: Part, patch: &Value) -> Result<Object, ApiError> {
         let body = PatchBody { kind: PatchKind::Merge, bytes: patch.to_string().into() };
-        let written = self.resources.patch(&self.object(Verb::Patch, at)?, part, &body, &options()).await?;
+        let written = self.resources.patch(&self.object(Verb::Patch, at)?, part, &body, &self.options()).await?;
+        parse(&written.bytes)
+    }
+
+    /// Says what this part of the server wants of an object; others are made to give it up if need be.
+    pub async fn apply(&self, at: &ObjectRef, part: Part, object: &Value) -> Result<Object, ApiError> {
+        let body = PatchBody { kind: PatchKind::Apply, bytes: object.to_string().into() };
+        let options = WriteOptions { force: Some(true), ..self.options() };
+        let written = self.resources.patch(&self.object(Verb::Patch, at)?, part, &body, &options).await?;
         parse(&written.bytes)
     }
 

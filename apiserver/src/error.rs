@@ -2,6 +2,7 @@
 
 use crate::catalog::ResourceDef;
 use crate::keyspace::Unnameable;
+use crate::managed_fields::{self, Conflicts};
 use crate::place::ObjectRef;
 use openapi::FieldError;
 use serde_json::{Map, Value, json};
@@ -71,6 +72,20 @@ impl ApiError {
             format!("{}, the server was not able to generate a unique name for the object", error.0.message);
         error.0.retry_after_secs = 1;
         error
+    }
+
+    /// Others own what would change.
+    pub fn apply_conflict(conflicts: &Conflicts) -> Self {
+        let error = Self::new(409, "Conflict", &*conflicts.message);
+        let told = |error: Self, cause: &managed_fields::Cause| {
+            error.because("FieldManagerConflict", &*cause.message, &cause.field)
+        };
+        conflicts.causes.iter().fold(error, told)
+    }
+
+    /// An applied object that is not of its type. Kubernetes answers 500, though the client erred.
+    pub fn untyped(message: impl Into<String>) -> Self {
+        Self::new(422, "Invalid", message)
     }
 
     pub fn conflict(resource: &ResourceDef, name: &str, why: &str) -> Self {

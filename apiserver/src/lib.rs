@@ -15,6 +15,7 @@ mod convert;
 mod discovery;
 pub mod error;
 pub mod keyspace;
+pub mod managed_fields;
 pub mod media;
 mod metrics;
 pub mod object;

@@ -185,9 +185,25 @@ pub struct WriteOptions {
 const FIELD_MANAGER_CHARS_MAX: usize = 128;
 
 impl WriteOptions {
-    /// `kind`: `CreateOptions`, `UpdateOptions` or `PatchOptions`.
+    /// `kind`: `CreateOptions` or `UpdateOptions`.
     pub fn parse(query: &Query, kind: &str, user_agent: &str) -> Result<Self, ApiError> {
-        let mut errors = dry_run_errors(query);
+        Self::parse_after(Vec::new(), query, kind, user_agent)
+    }
+
+    /// Whoever applies has to say who they are, and nobody else may use force.
+    pub fn parse_patch(query: &Query, applies: bool, user_agent: &str) -> Result<Self, ApiError> {
+        let mut errors = Vec::new();
+        if applies && query.get("fieldManager").unwrap_or_default().is_empty() {
+            errors.push(FieldError::required("fieldManager", "is required for apply patch"));
+        }
+        if !applies && query.get("force").is_some() {
+            errors.push(FieldError::forbidden("force", "may not be specified for non-apply patch"));
+        }
+        Self::parse_after(errors, query, "PatchOptions", user_agent)
+    }
+
+    fn parse_after(mut errors: Vec<FieldError>, query: &Query, kind: &str, user_agent: &str) -> Result<Self, ApiError> {
+        errors.extend(dry_run_errors(query));
         let word = query.get("fieldValidation").unwrap_or_default();
         let validation = match word {
             "Ignore" => FieldValidation::Ignore,

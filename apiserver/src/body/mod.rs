@@ -11,7 +11,7 @@ use crate::options::FieldValidation;
 use bytes::Bytes;
 use openapi::builtin::Type;
 use openapi::{Problem, protobuf};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// An object on its way in.
 #[derive(Clone, Debug)]
@@ -113,6 +113,8 @@ fn expect_kind(tree: &mut Value, api_version: &str, kind: &str) -> Result<(), Ap
     Ok(())
 }
 
+const OWNERS: &str = "/metadata/managedFields";
+
 /// Refuses what no kind of the table can hold, takes out what it does not know, and brings the rest into normal form.
 fn accept(
     tree: &mut Value,
@@ -137,7 +139,12 @@ fn accept(
     if !complaints.is_empty() && validation == FieldValidation::Strict {
         return Err(handled(&format!("strict decoding error: {}", complaints.join(", "))));
     }
+    // An empty list of owners says something that its normal form would not: forget them. So does an empty owner.
+    let forgets = tree.pointer(OWNERS).and_then(Value::as_array).is_some_and(Vec::is_empty);
     openapi::prune(tree, ty);
     openapi::normalize(tree, ty);
+    if let (true, Some(metadata)) = (forgets, tree.pointer_mut("/metadata").and_then(Value::as_object_mut)) {
+        metadata.insert("managedFields".to_owned(), json!([{}]));
+    }
     Ok(if validation == FieldValidation::Warn { complaints } else { Vec::new() })
 }

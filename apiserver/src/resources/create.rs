@@ -1,5 +1,6 @@
 //! Making an object.
 
+use super::owners::Author;
 use super::{Resources, Written};
 use crate::auth::Authorized;
 use crate::body::{Body, Decoded};
@@ -7,7 +8,7 @@ use crate::error::ApiError;
 use crate::object::{Object, timestamp};
 use crate::options::WriteOptions;
 use crate::place::Collection;
-use crate::strategy;
+use crate::strategy::{self, Part};
 use openapi::FieldError;
 
 /// An object to be made.
@@ -35,7 +36,7 @@ impl Resources {
         let generated = object.name().is_empty();
         let mut tries = 1;
         loop {
-            let prepared = self.prepared(at, object.clone())?;
+            let prepared = self.prepared(at, object.clone(), Author::Named(&request.options.field_manager))?;
             let target = place.object(prepared.name());
             match self.insert(&target, prepared, request.options.dry_run).await {
                 Err(error) if error.reason() == "AlreadyExists" && generated => {
@@ -53,7 +54,12 @@ impl Resources {
     }
 
     /// The object as it would be stored: named, stamped, defaulted, and found to be valid.
-    pub(super) fn prepared(&self, by: &Authorized<Collection>, mut object: Object) -> Result<Object, ApiError> {
+    pub(super) fn prepared(
+        &self,
+        by: &Authorized<Collection>,
+        mut object: Object,
+        author: Author<'_>,
+    ) -> Result<Object, ApiError> {
         let (at, ambient) = (by.get(), &self.inner.ambient);
         for field in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
             object.remove_metadata(field);
@@ -76,6 +82,8 @@ impl Resources {
         }
         let ty = at.resource.stored_type();
         object.as_tree(|tree| openapi::defaults::apply(tree, ty));
+        strategy::settle(&at.resource, &mut object);
+        self.track(&at.resource, Part::Main, None, &mut object, author);
         strategy::prepare_create(&at.resource, &mut object, &self.surroundings(), by.user());
         object.as_tree(|tree| openapi::normalize(tree, ty));
         validate_new(at, &mut object)?;

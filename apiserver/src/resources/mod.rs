@@ -3,11 +3,13 @@
 //! Every door asks for an [`Authorized`] place. A write goes: decode → default → prepare → validate → commit; what is
 //! read are the stored bytes. Start with [`Resources`].
 
+mod apply;
 mod create;
 mod delete;
 mod fields;
 mod list;
 mod mutate;
+mod owners;
 mod patch;
 mod read;
 mod scale;

@@ -1,5 +1,6 @@
 //! Changing an object by saying what should be different.
 
+use super::owners::Author;
 use super::update::{check_uid, check_version};
 use super::{Resources, Written};
 use crate::auth::Authorized;
@@ -22,17 +23,23 @@ pub enum PatchKind {
     Json,
     Merge,
     Strategic,
+    Apply,
 }
 
 impl PatchKind {
-    const ACCEPTED: [&'static str; 3] =
-        ["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"];
+    const ACCEPTED: [&'static str; 4] = [
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "application/strategic-merge-patch+json",
+        "application/apply-patch+yaml",
+    ];
 
     pub fn of_content_type(content_type: Option<&str>) -> Result<Self, ApiError> {
         match crate::media::bare(content_type.unwrap_or_default()) {
             "application/json-patch+json" => Ok(Self::Json),
             "application/merge-patch+json" => Ok(Self::Merge),
             "application/strategic-merge-patch+json" => Ok(Self::Strategic),
+            "application/apply-patch+yaml" | "application/apply-patch+json" => Ok(Self::Apply),
             _ => Err(ApiError::unsupported_media_type(&Self::ACCEPTED)),
         }
     }
@@ -80,13 +87,16 @@ impl Resources {
         body: &PatchBody,
         options: &WriteOptions,
     ) -> Result<Written, ApiError> {
+        if body.kind == PatchKind::Apply {
+            return self.apply(at, part, body, options).await;
+        }
         let (target, resource) = (at.get(), at.get().resource().clone());
         let change = read(body)?;
         let warnings = Mutex::new(Vec::new());
         let apply = |old: &Object| {
             let patched = self.patched(&resource, &change, old, options, &warnings)?;
             check_patched(target, old, &patched)?;
-            self.replaced(&resource, part, old, patched)
+            self.replaced(&resource, part, old, patched, Author::Named(&options.field_manager))
         };
         let outcome = self.mutate(target, options.dry_run, apply).await?;
         Self::written(&resource, outcome, warnings.into_inner())
@@ -115,6 +125,9 @@ impl Resources {
 }
 
 fn read(body: &PatchBody) -> Result<Change, ApiError> {
+    if body.kind == PatchKind::Apply {
+        return Err(ApiError::unsupported_media_type(&PatchKind::ACCEPTED[..3]));
+    }
     if body.kind == PatchKind::Json {
         return Ok(Change::Json(body.bytes.clone()));
     }
@@ -127,7 +140,7 @@ fn read(body: &PatchBody) -> Result<Change, ApiError> {
 }
 
 /// A patch may say which object, and which version of it, it is meant for.
-fn check_patched(at: &ObjectRef, old: &Object, patched: &Object) -> Result<(), ApiError> {
+pub(super) fn check_patched(at: &ObjectRef, old: &Object, patched: &Object) -> Result<(), ApiError> {
     if patched.name() != at.name {
         let (found, url) = (patched.name(), &at.name);
         let message = format!("the name of the object ({found}) does not match the name on the URL ({url})");

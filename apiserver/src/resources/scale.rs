@@ -1,5 +1,6 @@
 //! How many of something there are, and should be: one small object instead of the whole.
 
+use super::owners::Author;
 use super::{PatchBody, Resources};
 use crate::auth::Authorized;
 use crate::body::Body;
@@ -61,7 +62,10 @@ impl Resources {
             if let Some(Value::Object(spec)) = new.map_mut().get_mut("spec") {
                 spec.insert("replicas".to_owned(), replicas);
             }
-            self.replaced(target.resource(), Part::Main, old, new)
+            let ownership = self.ownership(target.resource(), Part::Main, "scale", &options.field_manager);
+            let live = Value::from(old.clone());
+            new.as_tree(|tree| ownership.writer().scale(&live, tree));
+            self.replaced(target.resource(), Part::Main, old, new, Author::Settled)
         };
         let outcome = self.mutate(target, options.dry_run, change).await?;
         Ok(scale_of(&super::parse(&outcome.into_bytes())?))

@@ -2,11 +2,13 @@
 
 use super::create::check_namespace;
 use super::mutate::{Next, Outcome};
+use super::owners::Author;
 use super::{Create, Resources, Written};
 use crate::auth::Authorized;
 use crate::body::Decoded;
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
+use crate::managed_fields;
 use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::{self, Part};
@@ -24,7 +26,7 @@ impl Resources {
         }
         let change = |old: &Object| {
             check_version(target, old, &new)?;
-            self.replaced(&resource, part, old, new.clone())
+            self.replaced(&resource, part, old, new.clone(), Author::Named(&request.options.field_manager))
         };
         let outcome = self.mutate(target, request.options.dry_run, change).await?;
         Self::written(&resource, outcome, warnings)
@@ -43,7 +45,8 @@ impl Resources {
             return Err(ApiError::not_found(target.resource(), &target.name));
         }
         new.set_metadata("name", target.name.as_str());
-        let prepared = self.prepared(&at.clone().narrow(|target| target.within), new)?;
+        let author = Author::Named(&request.options.field_manager);
+        let prepared = self.prepared(&at.clone().narrow(|target| target.within), new, author)?;
         let bytes = self.insert(target, prepared, request.options.dry_run).await?;
         Ok(Written { bytes: Self::shown(target.resource(), bytes)?, created: true, warnings })
     }
@@ -55,9 +58,12 @@ impl Resources {
         part: Part,
         old: &Object,
         mut new: Object,
+        author: Author<'_>,
     ) -> Result<Next, ApiError> {
         let ty = resource.stored_type();
         new.as_tree(|tree| openapi::defaults::apply(tree, ty));
+        strategy::settle(resource, &mut new);
+        self.track(resource, part, Some(old), &mut new, author);
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
         new.as_tree(|tree| openapi::normalize(tree, ty));
         // Whoever does not say which version is replaced means the one that is there.
@@ -84,7 +90,7 @@ impl Resources {
 
 /// A write that changes nothing is none, and one that takes away the last thing that held a deleted object lets it go.
 fn decide(old: &Object, new: Object) -> Next {
-    if new == *old {
+    if new == *old || managed_fields::differ_in_times_only(old.map(), new.map()) {
         Next::Same
     } else if strategy::is_let_go(&new) {
         Next::Remove(new)

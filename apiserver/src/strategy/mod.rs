@@ -6,8 +6,11 @@ mod certificates;
 mod jobs;
 mod namespaces;
 pub mod pods;
+mod reset;
 mod secrets;
 mod services;
+
+pub use reset::reset_fields;
 
 use crate::ambient::Ambient;
 use crate::auth::User;
@@ -48,6 +51,25 @@ impl Part {
             Some(_) => return None,
         })
     }
+
+    /// The subresource that is about this part; empty for the object itself.
+    pub fn subresource(self) -> &'static str {
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+            Self::Finalizers => "finalize",
+            Self::Approval => "approval",
+            Self::EphemeralContainers => "ephemeralcontainers",
+            Self::Resize => "resize",
+        }
+    }
+}
+
+/// Brings an object into the form in which it is kept, before anybody is said to own its fields.
+pub fn settle(resource: &ResourceDef, object: &mut Object) {
+    if (&*resource.group, &*resource.plural) == ("", "secrets") {
+        secrets::merge_string_data(object);
+    }
 }
 
 /// Completes a new object, defaults already filled in.
@@ -58,7 +80,6 @@ pub fn prepare_create(resource: &ResourceDef, object: &mut Object, around: &Surr
     match (&*resource.group, &*resource.plural) {
         ("", "namespaces") => namespaces::prepare_create(object),
         ("", "pods") => pods::prepare_create(object),
-        ("", "secrets") => secrets::merge_string_data(object),
         ("", "services") => services::prepare_create(object, around.ambient),
         ("", "persistentvolumeclaims" | "persistentvolumes") => set_status(object, json!({ "phase": "Pending" })),
         ("", "serviceaccounts") => drop(object.map_mut().remove("secrets")),
@@ -112,7 +133,6 @@ fn prepare_main(resource: &ResourceDef, new: &mut Object, old: &Object, around: 
     }
     match (&*resource.group, &*resource.plural) {
         ("", "namespaces") => namespaces::keep_finalizers(new, old),
-        ("", "secrets") => secrets::merge_string_data(new),
         ("", "services") => services::prepare_update(new, old, around.ambient),
         ("batch", "jobs") => jobs::prepare_update(new, old),
         ("certificates.k8s.io", "certificatesigningrequests") => new.take_from(old, "spec"),

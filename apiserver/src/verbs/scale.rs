@@ -29,7 +29,7 @@ pub(super) async fn scale(
         }
         _ => {
             let kind = PatchKind::of_content_type(call.content_type())?;
-            let options = WriteOptions::parse(&call.query, "PatchOptions", call.user_agent())?;
+            let options = WriteOptions::parse_patch(&call.query, kind == PatchKind::Apply, call.user_agent())?;
             let body = PatchBody { kind, bytes: call.body.clone() };
             api.resources.patch_scale(at, &body, &options).await?
         }

@@ -1,6 +1,7 @@
 //! The API as a client meets it, without a socket: requests go into the pipeline, answers come out.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod applying;
 mod deleting;
 mod discovering;
 mod doors;

@@ -1,0 +1,162 @@
+//! Changing an object by saying what one wants of it.
+
+use super::create::check_namespace;
+use super::owners::Author;
+use super::patch::{PatchBody, check_patched};
+use super::{Resources, Written};
+use crate::auth::{Access, Authorized};
+use crate::body::Body;
+use crate::catalog::ResourceDef;
+use crate::error::ApiError;
+use crate::managed_fields::{ApplyError, Force};
+use crate::media::Encoding;
+use crate::object::Object;
+use crate::options::{FieldValidation, WriteOptions};
+use crate::place::ObjectRef;
+use crate::strategy::Part;
+use crate::target::Verb;
+use serde_json::Value;
+
+/// How often an object may come and go while somebody applies to it.
+const TRIES: usize = 4;
+
+/// What somebody wants of an object.
+struct Wanted<'a> {
+    part: Part,
+    config: Value,
+    options: &'a WriteOptions,
+}
+
+impl Wanted<'_> {
+    fn force(&self) -> Force {
+        if self.options.force == Some(true) { Force::Yes } else { Force::No }
+    }
+}
+
+impl Resources {
+    /// Makes the object what `body` says of it, and makes it if there is none.
+    pub(super) async fn apply(
+        &self,
+        at: &Authorized<ObjectRef>,
+        part: Part,
+        body: &PatchBody,
+        options: &WriteOptions,
+    ) -> Result<Written, ApiError> {
+        let target = at.get();
+        let wanted = Wanted { part, config: read(body)?, options };
+        check_kind(target.resource(), &wanted.config)?;
+        for _ in 0..TRIES {
+            let tried = match self.find(target)? {
+                Some(_) => self.apply_to_existing(at, &wanted).await,
+                None => self.create_by_apply(at, &wanted).await,
+            };
+            match tried {
+                Err(error) if part == Part::Main && is_overtaken(&error, target) => {}
+                tried => return tried,
+            }
+        }
+        Err(ApiError::modified(target))
+    }
+
+    async fn apply_to_existing(&self, at: &Authorized<ObjectRef>, wanted: &Wanted<'_>) -> Result<Written, ApiError> {
+        let (target, resource) = (at.get(), at.get().resource());
+        let change = |old: &Object| {
+            let live = Value::from(crate::convert::from_storage(old.clone(), resource));
+            let new = self.applied(resource, &live, wanted)?;
+            check_patched(target, old, &new)?;
+            check_namespace(&target.within, &new)?;
+            self.replaced(resource, wanted.part, old, new, Author::Settled)
+        };
+        let outcome = self.mutate(target, wanted.options.dry_run, change).await?;
+        Self::written(resource, outcome, Vec::new())
+    }
+
+    async fn create_by_apply(&self, at: &Authorized<ObjectRef>, wanted: &Wanted<'_>) -> Result<Written, ApiError> {
+        let (target, resource) = (at.get(), at.get().resource());
+        if wanted.part != Part::Main {
+            return Err(ApiError::not_found(resource, &target.name));
+        }
+        let access = Access::Object { verb: Verb::Create, at: target.clone(), subresource: None };
+        let permit = self.authorizer().permit(at.user(), access)?.narrow(|_| target.within.clone());
+        let live = self.ownership(resource, Part::Main, "", "").nothing();
+        let object = self.applied(resource, &live, wanted)?;
+        check_new(target, &object)?;
+        let prepared = self.prepared(&permit, object, Author::Settled)?;
+        let bytes = self.insert(target, prepared, wanted.options.dry_run).await?;
+        Ok(Written { bytes: Self::shown(resource, bytes)?, created: true, warnings: Vec::new() })
+    }
+
+    /// What is applied laid over what there is, as it is stored.
+    fn applied(&self, resource: &ResourceDef, live: &Value, wanted: &Wanted<'_>) -> Result<Object, ApiError> {
+        let (part, name) = (wanted.part, &*wanted.options.field_manager);
+        let ownership = self.ownership(resource, part, part.subresource(), name);
+        let tree = ownership.writer().apply(live, &wanted.config, wanted.force()).map_err(|error| refusal(&error))?;
+        let decoded = Body::Tree(tree).decode(resource, FieldValidation::Ignore)?;
+        Ok(crate::convert::to_storage(decoded.object, resource))
+    }
+}
+
+/// JSON is YAML, but for how it writes some characters.
+fn read(body: &PatchBody) -> Result<Value, ApiError> {
+    let is_json = body.bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    let read = |encoding| Body::Encoded { bytes: body.bytes.clone(), encoding }.tree();
+    let as_json = if is_json { read(Encoding::Json).ok() } else { None };
+    let tree = match as_json {
+        Some(tree) => tree,
+        None => read(Encoding::Yaml)
+            .map_err(|error| ApiError::bad_request(format!("error decoding patch: {}", error.message())))?,
+    };
+    if tree.is_object() {
+        return Ok(tree);
+    }
+    Err(ApiError::bad_request("error decoding patch: an applied object has to be an object"))
+}
+
+/// The body must say what it is.
+fn check_kind(resource: &ResourceDef, config: &Value) -> Result<(), ApiError> {
+    let word = |field: &str| config.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (version, kind) = (word("apiVersion"), word("kind"));
+    if version == resource.api_version() && kind == resource.kind {
+        return Ok(());
+    }
+    let slash = if version.contains('/') { "" } else { "/" };
+    Err(ApiError::bad_request(format!("invalid object type: {slash}{version}, Kind={kind}")))
+}
+
+/// An object that is made must be the one that the path names.
+fn check_new(at: &ObjectRef, object: &Object) -> Result<(), ApiError> {
+    let (name, url) = (object.name(), &at.name);
+    if !object.uid().is_empty() {
+        let uid = object.uid();
+        let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+        return Err(ApiError::conflict(at.resource(), &at.name, &why));
+    }
+    if !object.resource_version().is_empty() {
+        return Err(ApiError::revision_on_create());
+    }
+    check_namespace(&at.within, object)?;
+    if name.is_empty() {
+        let message = format!("the name of the object ({url} based on URL) was undeterminable: name must be provided");
+        return Err(ApiError::bad_request(message));
+    }
+    if name != url {
+        let message = format!("the name of the object ({name}) does not match the name on the URL ({url})");
+        return Err(ApiError::bad_request(message));
+    }
+    Ok(())
+}
+
+/// The object came or went while it was looked at.
+fn is_overtaken(error: &ApiError, at: &ObjectRef) -> bool {
+    let about_it = *error == ApiError::not_found(at.resource(), &at.name);
+    about_it || *error == ApiError::already_exists(at.resource(), &at.name)
+}
+
+fn refusal(error: &ApplyError) -> ApiError {
+    match error {
+        ApplyError::Conflicts(conflicts) => ApiError::apply_conflict(conflicts),
+        ApplyError::Entries => ApiError::bad_request(error.to_string()),
+        ApplyError::Untyped { .. } => ApiError::untyped(error.to_string()),
+        ApplyError::Unreadable(_) => ApiError::internal(error.to_string()),
+    }
+}

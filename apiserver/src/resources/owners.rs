@@ -1,0 +1,110 @@
+//! Who owns what in the objects of the catalog.
+
+use super::Resources;
+use crate::catalog::ResourceDef;
+use crate::convert;
+use crate::managed_fields::{FieldSet, Kind, Schema, Writer};
+use crate::object::Object;
+use crate::strategy::{self, Part};
+use openapi::builtin;
+use openapi::scalar::time::Instant;
+use serde_json::{Value, json};
+
+/// Who made a change.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Author<'a> {
+    /// Comes to own what is different by it.
+    Named(&'a str),
+    /// The object names its owners already.
+    Settled,
+}
+
+/// A kind of the catalog, and somebody who writes an object of it.
+pub(super) struct Ownership<'a> {
+    resource: &'a ResourceDef,
+    name: &'a str,
+    api_version: String,
+    subresource: &'a str,
+    reset: FieldSet,
+    now: Instant,
+}
+
+impl Ownership<'_> {
+    pub(super) fn writer(&self) -> Writer<'_> {
+        Writer {
+            kind: self,
+            name: self.name,
+            api_version: &self.api_version,
+            subresource: self.subresource,
+            reset: &self.reset,
+            now: self.now,
+        }
+    }
+
+    /// An object of which nothing is said yet, in the version of the request.
+    pub(super) fn nothing(&self) -> Value {
+        self.empty(&self.api_version)
+    }
+}
+
+impl Kind for Ownership<'_> {
+    fn schema(&self, api_version: &str) -> Option<Schema> {
+        builtin::kind_in(api_version, &self.resource.kind).map(Schema::of_kind)
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+        if object.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
+            return Some(object.clone());
+        }
+        self.schema(api_version)?;
+        Some(convert::convert(Object::try_from(object.clone()).ok()?, api_version).into())
+    }
+
+    fn empty(&self, api_version: &str) -> Value {
+        let mut empty = json!({ "apiVersion": api_version, "kind": self.resource.kind });
+        if let Some(ty) = builtin::kind_in(api_version, &self.resource.kind) {
+            openapi::normalize(&mut empty, ty);
+        }
+        empty
+    }
+}
+
+impl Resources {
+    /// `name`: of whoever writes; `subresource`: what they write, where that is not the object itself.
+    pub(super) fn ownership<'a>(
+        &self,
+        resource: &'a ResourceDef,
+        part: Part,
+        subresource: &'a str,
+        name: &'a str,
+    ) -> Ownership<'a> {
+        let (api_version, reset) = (resource.api_version(), strategy::reset_fields(resource, part));
+        Ownership { resource, name, api_version, subresource, reset, now: self.inner.ambient.now() }
+    }
+
+    /// Records in a new object, or a new form of an old one, what its author changed. Both are as they are stored; fields
+    /// are named in the version of the request.
+    pub(super) fn track(
+        &self,
+        resource: &ResourceDef,
+        part: Part,
+        old: Option<&Object>,
+        new: &mut Object,
+        author: Author<'_>,
+    ) {
+        let Author::Named(name) = author else { return };
+        let ownership = self.ownership(resource, part, part.subresource(), name);
+        let shown = |object: &Object| Value::from(convert::from_storage(object.clone(), resource));
+        let live = old.map_or_else(|| ownership.nothing(), shown);
+        if resource.is_storage_version() {
+            new.as_tree(|tree| ownership.writer().update(&live, tree));
+            return;
+        }
+        let mut tree = shown(new);
+        ownership.writer().update(&live, &mut tree);
+        match tree.pointer("/metadata/managedFields") {
+            Some(entries) => new.set_metadata("managedFields", entries.clone()),
+            None => drop(new.remove_metadata("managedFields")),
+        }
+    }
+}
