@@ -7,10 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio_rustls::rustls::server::WebPkiClientVerifier;
-use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig, server::VerifierBuilderError};
 
 /// The file through which an administrator finds the server.
@@ -70,8 +70,7 @@ impl Credentials {
         let admin = pair("admin", &client("kcp-admin", &["system:kcp:admin", MASTERS]))?;
         let shard_admin = pair("shard-admin", &client("shard-admin", &[MASTERS]))?;
         let signing = SigningKey::open_or_create(&kept)?;
-        let tokens =
-            TokenIssuer::new(ISSUER, signing.private_pem().as_bytes(), signing.public_pem().as_bytes())?;
+        let tokens = TokenIssuer::new(ISSUER, signing.private_pem().as_bytes(), signing.public_pem().as_bytes())?;
         let tls = Arc::new(tls(&server, authority.cert_pem())?);
         Ok(Self { tls, tokens, ca_pem: authority.cert_pem().to_owned(), admin, shard_admin, dir: dir.to_owned() })
     }
@@ -85,7 +84,8 @@ impl Credentials {
 
     /// The contexts that clients of kcp expect, and one that plain kubectl starts with.
     fn kubeconfig(&self, url: &str) -> Kubeconfig {
-        let cluster = |name: &str, server: String| Cluster { name: name.to_owned(), server, ca_pem: self.ca_pem.clone() };
+        let cluster =
+            |name: &str, server: String| Cluster { name: name.to_owned(), server, ca_pem: self.ca_pem.clone() };
         let user = |name: &str, pair: &KeyPair| User {
             name: name.to_owned(),
             credential: Credential::Certificate(pair.clone()),
@@ -139,7 +139,8 @@ fn tls(server: &KeyPair, ca_pem: &str) -> Result<ServerConfig, CredentialsError>
     let chain: Vec<CertificateDer<'static>> =
         CertificateDer::pem_slice_iter(server.cert_chain_pem.as_bytes()).collect::<Result<_, _>>()?;
     let key = PrivateKeyDer::from_pem_slice(server.key_pem.as_bytes())?;
-    let mut config = ServerConfig::builder().with_client_cert_verifier(clients(ca_pem)?).with_single_cert(chain, key)?;
+    let mut config =
+        ServerConfig::builder().with_client_cert_verifier(clients(ca_pem)?).with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }

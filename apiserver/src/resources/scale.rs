@@ -61,7 +61,7 @@ impl Resources {
             if let Some(Value::Object(spec)) = new.map_mut().get_mut("spec") {
                 spec.insert("replicas".to_owned(), replicas);
             }
-            self.replaced(target.resource(), Part::Main, old, new)
+            self.replaced(target, Part::Main, old, new)
         };
         let outcome = self.mutate(target, options.dry_run, change).await?;
         Ok(scale_of(&super::parse(&outcome.into_bytes())?))

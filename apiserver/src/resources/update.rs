@@ -1,8 +1,10 @@
 //! Replacing an object, or one part of it.
 
-use super::create::check_namespace;
+use super::create::{allocated, check_namespace};
 use super::mutate::{Next, Outcome};
 use super::{Create, Resources, Written};
+use crate::admission::{self, Attempt};
+use crate::allocate::Beside;
 use crate::auth::Authorized;
 use crate::body::Decoded;
 use crate::catalog::ResourceDef;
@@ -24,7 +26,7 @@ impl Resources {
         }
         let change = |old: &Object| {
             check_version(target, old, &new)?;
-            self.replaced(&resource, part, old, new.clone())
+            self.replaced(target, part, old, new.clone())
         };
         let outcome = self.mutate(target, request.options.dry_run, change).await?;
         Self::written(&resource, outcome, warnings)
@@ -43,22 +45,20 @@ impl Resources {
             return Err(ApiError::not_found(target.resource(), &target.name));
         }
         new.set_metadata("name", target.name.as_str());
-        let prepared = self.prepared(&at.clone().narrow(|target| target.within), new)?;
-        let bytes = self.insert(target, prepared, request.options.dry_run).await?;
+        let place = at.clone().narrow(|target| target.within);
+        let bytes = self.insert(&place, &new, request.options.dry_run).await?;
         Ok(Written { bytes: Self::shown(target.resource(), bytes)?, created: true, warnings })
     }
 
     /// What an object becomes when its author wants it to be `new`.
-    pub(super) fn replaced(
-        &self,
-        resource: &ResourceDef,
-        part: Part,
-        old: &Object,
-        mut new: Object,
-    ) -> Result<Next, ApiError> {
-        let ty = resource.stored_type();
+    pub(super) fn replaced(&self, at: &ObjectRef, part: Part, old: &Object, mut new: Object) -> Result<Next, ApiError> {
+        let (resource, ty) = (at.resource(), at.resource().stored_type());
         new.as_tree(|tree| openapi::defaults::apply(tree, ty));
+        let (sight, ambient) = (self.sight(at.workspace()), &self.inner.ambient);
+        let attempt = Attempt { resource, part, old: Some(old), ambient, look: &sight };
+        admission::change(&mut new, &attempt)?;
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
+        let mut beside = allocated(&mut new, &attempt)?;
         new.as_tree(|tree| openapi::normalize(tree, ty));
         let old_tree = serde_json::Value::from(old.clone());
         let errors = new.as_tree(|tree| match part {
@@ -68,7 +68,12 @@ impl Resources {
         if !errors.is_empty() {
             return Err(ApiError::invalid(&resource.group, &resource.kind, new.name(), &errors));
         }
-        Ok(decide(old, new))
+        admission::check(&new, &attempt)?;
+        beside.extend(admission::charge(&new, &attempt)?.into_iter().map(Beside::Quota));
+        Ok(match decide(old, new) {
+            Next::Write(object) => Next::With(object, beside),
+            other => other,
+        })
     }
 
     pub(super) fn written(

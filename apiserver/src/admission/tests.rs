@@ -1,0 +1,1 @@
+//! Plugins against data.
