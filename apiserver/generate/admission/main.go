@@ -72,7 +72,9 @@ func (s *server) do(step step) (int, []byte) {
 // await asks until the object has a status that counts something.
 func (s *server) await(step step) {
 	for end := time.Now().Add(patience); ; time.Sleep(pause) {
-		var quota struct{ Status struct{ Used map[string]string } }
+		var quota struct {
+			Status struct{ Used map[string]string }
+		}
 		_, body := s.do(step)
 		check(json.Unmarshal(body, &quota))
 		if len(quota.Status.Used) > 0 {

@@ -18,9 +18,19 @@ pub fn charge(object: &Object, attempt: &Attempt<'_>) -> Result<Vec<Object>, Api
     if !attempt.resource.namespaced || attempt.resource.plural == "events" || !counts(object, attempt) {
         return Ok(Vec::new());
     }
+    let quotas = attempt.look.all(("", "resourcequotas"), object.namespace())?;
+    let mut concerned: Vec<(Object, Amounts)> = Vec::new();
+    for quota in quotas {
+        let mut hard = amounts(quota.pointer(&["spec", "hard"]));
+        hard.retain(|name, _| usage::concerns(attempt.resource, name));
+        if !hard.is_empty() && usage::is_in_scope(&quota, attempt.resource, object) {
+            check_said(&quota, &hard, object, attempt)?;
+            concerned.push((quota, hard));
+        }
+    }
     let mut charged = Vec::new();
-    for mut quota in attempt.look.all(("", "resourcequotas"), object.namespace())? {
-        if charge_one(&mut quota, object, attempt)? {
+    for (mut quota, hard) in concerned {
+        if charge_one(&mut quota, &hard, object, attempt)? {
             charged.push(quota);
         }
     }
@@ -42,23 +52,21 @@ fn counts(object: &Object, attempt: &Attempt<'_>) -> bool {
     }
 }
 
-fn charge_one(quota: &mut Object, object: &Object, attempt: &Attempt<'_>) -> Result<bool, ApiError> {
-    let resource = attempt.resource;
-    let mut hard = amounts(quota.pointer(&["spec", "hard"]));
-    hard.retain(|name, _| usage::concerns(resource, name));
-    if hard.is_empty() || !usage::is_in_scope(quota, resource, object) {
-        return Ok(false);
-    }
+fn check_said(quota: &Object, hard: &Amounts, object: &Object, attempt: &Attempt<'_>) -> Result<(), ApiError> {
     let names: Vec<&str> = hard.keys().map(String::as_str).collect();
     let is_pod = attempt.is_about("", "pods");
-    if let Some(why) = is_pod.then(|| usage::unsaid(object, &names)).flatten() {
-        return Err(attempt.forbidden(object, &format!("failed quota: {}: {why}", quota.name())));
+    match is_pod.then(|| usage::unsaid(object, &names)).flatten() {
+        Some(why) => Err(attempt.forbidden(object, &format!("failed quota: {}: {why}", quota.name()))),
+        None => Ok(()),
     }
-    let requested = requested(quota, object, attempt, &hard);
+}
+
+fn charge_one(quota: &mut Object, hard: &Amounts, object: &Object, attempt: &Attempt<'_>) -> Result<bool, ApiError> {
+    let requested = requested(quota, object, attempt, hard);
     if requested.is_empty() {
         return Ok(false);
     }
-    let used = used(quota, resource, &hard, attempt)?;
+    let used = used(quota, attempt.resource, hard, attempt)?;
     let exceeded: Vec<&String> =
         requested.iter().filter(|(name, more)| used[*name].plus(**more) > hard[*name]).map(|(name, _)| name).collect();
     if !exceeded.is_empty() {
@@ -66,7 +74,7 @@ fn charge_one(quota: &mut Object, object: &Object, attempt: &Attempt<'_>) -> Res
             let parts: Vec<String> = exceeded.iter().map(|name| format!("{name}={}", of[*name])).collect();
             parts.join(",")
         };
-        let (wanted, used, hard) = (list(&requested), list(&used), list(&hard));
+        let (wanted, used, hard) = (list(&requested), list(&used), list(hard));
         let why = format!("exceeded quota: {}, requested: {wanted}, used: {used}, limited: {hard}", quota.name());
         return Err(attempt.forbidden(object, &why));
     }

@@ -36,6 +36,11 @@ pub(super) fn fill_in(service: &mut Object, had: &BTreeSet<String>, givers: &Giv
     }
     check_families(service)?;
     let asked = service.text(&["spec", "clusterIP"]).to_owned();
+    let listed = service.items(&["spec", "clusterIPs"]).next().is_some();
+    if asked.is_empty() && listed {
+        // Validation says what is wrong with that.
+        return Ok(());
+    }
     if asked.is_empty() {
         let address = choose(service, givers)?.to_string();
         let spec = service.spec_mut();
@@ -87,8 +92,7 @@ fn choose(service: &Object, givers: &Givers<'_>) -> Result<Ipv4Addr, ApiError> {
         }
     }
     let name = service.name();
-    let message = format!("failed to allocate a serviceIP for Service {name:?}: range is full");
-    Err(ApiError::internal(format!("Internal error occurred: {message}")))
+    Err(ApiError::internal(format!("failed to allocate a serviceIP for Service {name:?}: range is full")))
 }
 
 fn check(service: &Object, address: &str, givers: &Givers<'_>) -> Result<(), ApiError> {

@@ -148,7 +148,7 @@ impl Desk<'_> {
                 return Ok(port);
             }
         }
-        Err(ApiError::internal("Internal error occurred: failed to allocate a nodePort: range is full"))
+        Err(ApiError::internal("failed to allocate a nodePort: range is full"))
     }
 
     fn for_health(&mut self, wanted: i64) -> Result<i64, ApiError> {
@@ -158,8 +158,7 @@ impl Desk<'_> {
         self.reserve(wanted).map(|()| wanted).map_err(|refusal| match refusal {
             Refusal::Failed(error) => error,
             Refusal::No(why) => {
-                let message = format!("failed to allocate requested HealthCheck NodePort {wanted}: {why}");
-                ApiError::internal(format!("Internal error occurred: {message}"))
+                ApiError::internal(format!("failed to allocate requested HealthCheck NodePort {wanted}: {why}"))
             }
         })
     }

@@ -14,6 +14,7 @@ use crate::options::WriteOptions;
 use crate::place::Collection;
 use crate::strategy::{self, Part};
 use openapi::FieldError;
+use openapi::builtin::Type;
 
 /// An object to be made.
 #[derive(Clone, Debug)]
@@ -71,7 +72,7 @@ impl Resources {
         admission::change(&mut object, &attempt)?;
         strategy::prepare_create(&at.resource, &mut object, &self.surroundings(), by.user());
         let mut beside = allocated(&mut object, &attempt)?;
-        object.as_tree(|tree| openapi::normalize(tree, ty));
+        settle(&mut object, ty);
         validate_new(at, &mut object)?;
         admission::check(&object, &attempt)?;
         beside.extend(admission::charge(&object, &attempt)?.into_iter().map(Beside::Quota));
@@ -100,6 +101,14 @@ fn stamp(object: &mut Object, at: &Collection, ambient: &Ambient) {
         Some(namespace) => object.set_metadata("namespace", namespace.as_str()),
         None => drop(object.remove_metadata("namespace")),
     }
+}
+
+/// Gives the object the form in which it is read back: with defaults that follow from what it was completed with.
+pub(super) fn settle(object: &mut Object, ty: &'static Type) {
+    object.as_tree(|tree| {
+        openapi::defaults::apply(tree, ty);
+        openapi::normalize(tree, ty);
+    });
 }
 
 /// What is given to the object, and what it takes by that from others.

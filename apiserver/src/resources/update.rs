@@ -1,6 +1,6 @@
 //! Replacing an object, or one part of it.
 
-use super::create::{allocated, check_namespace};
+use super::create::{allocated, check_namespace, settle};
 use super::mutate::{Next, Outcome};
 use super::{Create, Resources, Written};
 use crate::admission::{self, Attempt};
@@ -13,6 +13,8 @@ use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::{self, Part};
 use openapi::FieldError;
+use openapi::builtin::Type;
+use serde_json::Value;
 
 impl Resources {
     /// Replaces `part` of the object by what the request says.
@@ -53,18 +55,16 @@ impl Resources {
     /// What an object becomes when its author wants it to be `new`.
     pub(super) fn replaced(&self, at: &ObjectRef, part: Part, old: &Object, mut new: Object) -> Result<Next, ApiError> {
         let (resource, ty) = (at.resource(), at.resource().stored_type());
+        new.take_metadata_from(old, "resourceVersion");
         new.as_tree(|tree| openapi::defaults::apply(tree, ty));
         let (sight, ambient) = (self.sight(at.workspace()), &self.inner.ambient);
         let attempt = Attempt { resource, part, old: Some(old), ambient, look: &sight };
         admission::change(&mut new, &attempt)?;
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
         let mut beside = allocated(&mut new, &attempt)?;
-        new.as_tree(|tree| openapi::normalize(tree, ty));
-        let old_tree = serde_json::Value::from(old.clone());
-        let errors = new.as_tree(|tree| match part {
-            Part::Status => openapi::validation::update_status(tree, &old_tree, ty),
-            _ => openapi::validation::update(tree, &old_tree, ty),
-        });
+        settle(&mut new, ty);
+        let mut errors = strategy::check_change(resource, part, &new, old);
+        errors.extend(validated(&mut new, part, old, ty));
         if !errors.is_empty() {
             return Err(ApiError::invalid(&resource.group, &resource.kind, new.name(), &errors));
         }
@@ -85,9 +85,18 @@ impl Resources {
     }
 }
 
+/// What is wrong with an object in the place of another.
+fn validated(new: &mut Object, part: Part, old: &Object, ty: &'static Type) -> Vec<FieldError> {
+    // A part that has rules of its own has been held against the old object.
+    let old = Value::from(if strategy::has_own_rules(part) { new.clone() } else { old.clone() });
+    new.as_tree(|tree| match part {
+        Part::Status => openapi::validation::update_status(tree, &old, ty),
+        _ => openapi::validation::update(tree, &old, ty),
+    })
+}
+
 /// A write that changes nothing is none, and one that takes away the last thing that held a deleted object lets it go.
-fn decide(old: &Object, mut new: Object) -> Next {
-    new.take_metadata_from(old, "resourceVersion");
+fn decide(old: &Object, new: Object) -> Next {
     if new == *old {
         Next::Same
     } else if strategy::is_let_go(&new) {

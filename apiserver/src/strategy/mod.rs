@@ -8,12 +8,15 @@ mod daemons;
 mod jobs;
 mod leases;
 mod namespaces;
+mod parts;
 pub mod pods;
 mod secrets;
 mod services;
 #[cfg(test)]
 mod tests;
 mod volumes;
+
+pub use parts::{check_change, has_own_rules};
 
 use crate::ambient::Ambient;
 use crate::auth::User;
