@@ -16,8 +16,6 @@ mod quota;
 mod resize;
 mod runtimes;
 mod storage_class;
-#[cfg(test)]
-mod tests;
 mod tolerations;
 mod usage;
 

@@ -12,8 +12,6 @@ mod parts;
 pub mod pods;
 mod secrets;
 mod services;
-#[cfg(test)]
-mod tests;
 mod volumes;
 
 pub use parts::{check_change, has_own_rules};

@@ -1,1 +1,0 @@
-//! Plugins against data.

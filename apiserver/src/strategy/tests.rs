@@ -1,1 +1,0 @@
-//! Strategies against data.
