@@ -65,7 +65,7 @@ impl Resources {
             let ownership = self.ownership(target.resource(), Part::Main, "scale", &options.field_manager);
             let live = Value::from(old.clone());
             new.as_tree(|tree| ownership.writer().scale(&live, tree));
-            self.replaced(target.resource(), Part::Main, old, new, Author::Settled)
+            self.replaced(target, Part::Main, old, new, Author::Settled)
         };
         let outcome = self.mutate(target, options.dry_run, change).await?;
         Ok(scale_of(&super::parse(&outcome.into_bytes())?))
