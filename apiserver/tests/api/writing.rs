@@ -176,9 +176,12 @@ async fn patches_of_every_kind_change_what_they_name() {
     let json_patch = json!([{ "op": "replace", "path": "/spec/replicas", "value": 4 }]);
     let tree = stage.send_as(&patch, "application/json-patch+json", json_patch.to_string()).await.expect(200);
     assert_eq!((&tree["spec"]["replicas"], &tree["metadata"]["generation"]), (&json!(4), &json!(3)));
+    let merge = json!({ "metadata": { "labels": { "k": "v" } } });
+    let tree = stage.send_as(&patch, "application/merge-patch+json", merge.to_string()).await.expect(200);
+    assert_eq!(tree["metadata"]["generation"], 3, "labels are not asked of anybody");
     let merge = json!({ "metadata": { "annotations": { "k": "v" } } });
     let tree = stage.send_as(&patch, "application/merge-patch+json", merge.to_string()).await.expect(200);
-    assert_eq!(tree["metadata"]["generation"], 3, "metadata is not asked of anybody");
+    assert_eq!(tree["metadata"]["generation"], 4, "a deployment's annotations are, in Kubernetes");
     let stale = json!({ "metadata": { "resourceVersion": "1" } });
     stage.send_as(&patch, "application/merge-patch+json", stale.to_string()).await.refused(409);
     let failing = json!([{ "op": "test", "path": "/spec/replicas", "value": 9 }]);
