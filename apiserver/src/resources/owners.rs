@@ -1,6 +1,6 @@
 //! Who owns what in the objects of the catalog.
 
-use super::Resources;
+use super::{Resources, scale};
 use crate::catalog::ResourceDef;
 use crate::convert;
 use crate::managed_fields::{FieldSet, Kind, Schema, Writer};
@@ -21,7 +21,7 @@ pub(super) enum Author<'a> {
 
 /// A kind of the catalog, and somebody who writes an object of it.
 pub(super) struct Ownership<'a> {
-    resource: &'a ResourceDef,
+    kind: &'a str,
     name: &'a str,
     api_version: String,
     subresource: &'a str,
@@ -49,7 +49,7 @@ impl Ownership<'_> {
 
 impl Kind for Ownership<'_> {
     fn schema(&self, api_version: &str) -> Option<Schema> {
-        builtin::kind_in(api_version, &self.resource.kind).map(Schema::of_kind)
+        builtin::kind_in(api_version, self.kind).map(Schema::of_kind)
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
@@ -61,8 +61,8 @@ impl Kind for Ownership<'_> {
     }
 
     fn empty(&self, api_version: &str) -> Value {
-        let mut empty = json!({ "apiVersion": api_version, "kind": self.resource.kind });
-        if let Some(ty) = builtin::kind_in(api_version, &self.resource.kind) {
+        let mut empty = json!({ "apiVersion": api_version, "kind": self.kind });
+        if let Some(ty) = builtin::kind_in(api_version, self.kind) {
             openapi::normalize(&mut empty, ty);
         }
         empty
@@ -70,16 +70,28 @@ impl Kind for Ownership<'_> {
 }
 
 impl Resources {
-    /// `name`: of whoever writes; `subresource`: what they write, where that is not the object itself.
-    pub(super) fn ownership<'a>(
-        &self,
-        resource: &'a ResourceDef,
-        part: Part,
-        subresource: &'a str,
-        name: &'a str,
-    ) -> Ownership<'a> {
-        let (api_version, reset) = (resource.api_version(), strategy::reset_fields(resource, part));
-        Ownership { resource, name, api_version, subresource, reset, now: self.inner.ambient.now() }
+    /// `name`: of whoever writes.
+    pub(super) fn ownership<'a>(&self, resource: &'a ResourceDef, part: Part, name: &'a str) -> Ownership<'a> {
+        Ownership {
+            kind: &resource.kind,
+            name,
+            api_version: resource.api_version(),
+            subresource: part.subresource(),
+            reset: strategy::reset_fields(resource, part),
+            now: self.inner.ambient.now(),
+        }
+    }
+
+    /// The same for the small object through which something is scaled.
+    pub(super) fn ownership_of_scale<'a>(&self, name: &'a str) -> Ownership<'a> {
+        Ownership {
+            kind: scale::KIND,
+            name,
+            api_version: scale::API_VERSION.to_owned(),
+            subresource: "scale",
+            reset: FieldSet::of(&[&["status"]]),
+            now: self.inner.ambient.now(),
+        }
     }
 
     /// Records in a new object, or a new form of an old one, what its author changed. Both are as they are stored; fields
@@ -93,7 +105,7 @@ impl Resources {
         author: Author<'_>,
     ) {
         let Author::Named(name) = author else { return };
-        let ownership = self.ownership(resource, part, part.subresource(), name);
+        let ownership = self.ownership(resource, part, name);
         let shown = |object: &Object| Value::from(convert::from_storage(object.clone(), resource));
         let live = old.map_or_else(|| ownership.nothing(), shown);
         if resource.is_storage_version() {
