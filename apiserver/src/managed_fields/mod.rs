@@ -31,6 +31,7 @@ use check::{Duplicates, check};
 use holdings::{Holding, Holdings, Operation, Owner};
 use openapi::scalar::time::Instant;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::fmt;
 
 /// A kind in all of its versions.
@@ -39,7 +40,7 @@ pub trait Kind {
     fn schema(&self, api_version: &str) -> Option<Schema>;
 
     /// An object in another version; the same where it is in that version already.
-    fn convert(&self, object: &Value, api_version: &str) -> Option<Value>;
+    fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Cow<'a, Value>>;
 
     /// An object of which nothing is said.
     fn empty(&self, api_version: &str) -> Value;

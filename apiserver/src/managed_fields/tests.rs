@@ -13,8 +13,8 @@ impl Kind for ConfigMaps {
         kind_in(api_version, "ConfigMap").map(Schema::of_kind)
     }
 
-    fn convert(&self, object: &Value, _: &str) -> Option<Value> {
-        Some(object.clone())
+    fn convert<'a>(&self, object: &'a Value, _: &str) -> Option<Cow<'a, Value>> {
+        Some(Cow::Borrowed(object))
     }
 
     fn empty(&self, _: &str) -> Value {

@@ -9,6 +9,7 @@ use crate::strategy::{self, Part};
 use openapi::builtin;
 use openapi::scalar::time::Instant;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Who made a change.
 #[derive(Clone, Copy, Debug)]
@@ -52,12 +53,13 @@ impl Kind for Ownership<'_> {
         builtin::kind_in(api_version, self.kind).map(Schema::of_kind)
     }
 
-    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+    fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Cow<'a, Value>> {
         if object.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
-            return Some(object.clone());
+            return Some(Cow::Borrowed(object));
         }
         self.schema(api_version)?;
-        Some(convert::convert(Object::try_from(object.clone()).ok()?, api_version).into())
+        let object = Object::try_from(object.clone()).ok()?;
+        Some(Cow::Owned(convert::convert(object, api_version).into()))
     }
 
     fn empty(&self, api_version: &str) -> Value {
