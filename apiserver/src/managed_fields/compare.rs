@@ -15,7 +15,10 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    pub(super) fn outside(&self, ignored: &FieldSet) -> Self {
+    pub(super) fn outside(self, ignored: &FieldSet) -> Self {
+        if ignored.is_empty() {
+            return self;
+        }
         Self {
             removed: self.removed.outside(ignored),
             modified: self.modified.outside(ignored),

@@ -41,6 +41,11 @@ impl Owner {
         }
     }
 
+    /// The same owner in another version of the object.
+    pub(super) fn at(&self, api_version: &str) -> Self {
+        Self::new(&self.name, self.operation, api_version, &self.subresource)
+    }
+
     /// What Go sorts owners by.
     pub(super) fn identity(&self) -> String {
         let said = [

@@ -14,6 +14,7 @@ mod holdings;
 mod last_applied;
 mod merge;
 mod ownership;
+mod scale;
 mod schema;
 mod set;
 mod step;
@@ -21,6 +22,7 @@ mod step;
 pub use conflict::{Cause, Conflicts};
 pub use holdings::EntryError;
 pub use ownership::Force;
+pub use scale::{to_parent, to_scale};
 pub use schema::{Scalar, Schema};
 pub use set::{FieldSet, SetError};
 pub use step::{Item, Step, StepError};
@@ -28,7 +30,8 @@ pub use step::{Item, Step, StepError};
 use check::{Duplicates, check};
 use holdings::{Holding, Holdings, Operation, Owner};
 use openapi::scalar::time::Instant;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::fmt;
 
 /// A kind in all of its versions.
@@ -37,7 +40,7 @@ pub trait Kind {
     fn schema(&self, api_version: &str) -> Option<Schema>;
 
     /// An object in another version; the same where it is in that version already.
-    fn convert(&self, object: &Value, api_version: &str) -> Option<Value>;
+    fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Cow<'a, Value>>;
 
     /// An object of which nothing is said.
     fn empty(&self, api_version: &str) -> Value;
@@ -220,27 +223,6 @@ impl Writer<'_> {
             };
         }
         Err(ApplyError::Conflicts(Conflicts::of(&left)))
-    }
-
-    /// Records that the number of replicas was written through the subresource that shows nothing else.
-    pub fn scale(&self, live: &Value, new: &mut Value) {
-        let count = |object: &Value| object.pointer("/spec/replicas").cloned().unwrap_or_else(|| json!(0));
-        let (old, wanted) = (count(live), count(new));
-        let Ok(mut holdings) = holdings::read(holdings::entries(live)) else { return };
-        if old == wanted || holdings.is_empty() {
-            return;
-        }
-        let replicas = FieldSet::of(&[&["spec", "replicas"]]);
-        for holding in holdings.values_mut() {
-            holding.fields = holding.fields.difference(&replicas);
-        }
-        holdings.retain(|_, holding| !holding.fields.is_empty());
-        // The small object leaves a zero out, and nobody owns what is not there.
-        if wanted != json!(0) {
-            let holding = Holding { fields: replicas, api_version: self.api_version.to_owned(), time: None };
-            holdings.insert(self.owner(self.name, Operation::Update), holding);
-        }
-        holdings::set(new, &holdings);
     }
 }
 

@@ -9,6 +9,7 @@ use super::set::FieldSet;
 use super::step::same;
 use super::{Kind, Writer};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Whether others are made to give up what they own.
@@ -28,16 +29,20 @@ struct Compared<'a> {
 
 impl Compared<'_> {
     /// `None` for a version that is not served any more.
-    fn at(&mut self, version: &str) -> Option<Comparison> {
+    fn at(&mut self, version: &str) -> Option<&Comparison> {
         let (old, new) = self.objects;
         let (kind, ignored) = (self.kind, self.ignored);
-        let compared = self.by_version.entry(version.to_owned()).or_insert_with(|| {
-            let schema = kind.schema(version)?;
-            let (old, new) = (kind.convert(old, version)?, kind.convert(new, version)?);
-            Some(compare(&old, &new, schema).outside(ignored))
-        });
-        compared.clone()
+        if !self.by_version.contains_key(version) {
+            self.by_version.insert(version.to_owned(), compared(kind, (old, new), version, ignored));
+        }
+        self.by_version.get(version)?.as_ref()
     }
+}
+
+fn compared(kind: &dyn Kind, (old, new): (&Value, &Value), version: &str, ignored: &FieldSet) -> Option<Comparison> {
+    let schema = kind.schema(version)?;
+    let (old, new) = (kind.convert(old, version)?, kind.convert(new, version)?);
+    Some(compare(&old, &new, schema).outside(ignored))
 }
 
 /// Takes from everybody but `writer` what differs between two objects, and tells what that is.
@@ -48,7 +53,7 @@ pub(super) fn take(
     writer: Option<&Owner>,
     force: Force,
 ) -> Result<Comparison, Vec<Conflict>> {
-    let mut compared = Compared { kind: by.kind, ignored: by.reset, objects, by_version: BTreeMap::new() };
+    let mut differences = Compared { kind: by.kind, ignored: by.reset, objects, by_version: BTreeMap::new() };
     let mut conflicts = Vec::new();
     let mut left = Holdings::new();
     for (owner, holding) in &*holdings {
@@ -56,7 +61,7 @@ pub(super) fn take(
             left.insert(owner.clone(), holding.clone());
             continue;
         }
-        let Some(found) = compared.at(&holding.api_version) else { continue };
+        let Some(found) = differences.at(&holding.api_version) else { continue };
         let changed = holding.fields.intersection(&found.modified.union(&found.added));
         conflicts.extend(changed.paths().into_iter().map(|path| Conflict { owner: owner.clone(), path }));
         let kept = holding.fields.difference(&changed).difference(&found.removed);
@@ -67,7 +72,8 @@ pub(super) fn take(
     }
     left.retain(|_, holding| !holding.fields.is_empty());
     *holdings = left;
-    Ok(compared.at(by.api_version).unwrap_or_default())
+    differences.at(by.api_version);
+    Ok(differences.by_version.remove(by.api_version).flatten().unwrap_or_default())
 }
 
 /// Lays what is applied over the object, and takes out what its owner does not say any more.
@@ -106,12 +112,12 @@ fn prune(by: &Writer<'_>, merged: Value, holdings: &Holdings, last: &Holding) ->
     let named = last.fields.with_declared(Some(schema));
     let pruned = remove(&at_last, &named, schema);
     let pruned = add_back_owned(by.kind, &at_last, pruned, version, holdings);
-    let Some(pruned) = by.kind.convert(&pruned, version) else { return merged };
+    let Some(at_last_pruned) = by.kind.convert(&pruned, version) else { return merged };
     let declared = |tree: &Value| fields(tree, schema).with_declared(Some(schema));
     // Only what its owner had can go with it.
-    let gone = declared(&at_last).difference(&declared(&pruned)).intersection(&named);
+    let gone = declared(&at_last).difference(&declared(&at_last_pruned)).intersection(&named);
     let pruned = remove(&at_last, &gone, schema);
-    by.kind.convert(&pruned, by.api_version).unwrap_or(merged)
+    by.kind.convert(&pruned, by.api_version).map_or_else(|| merged.clone(), Cow::into_owned)
 }
 
 /// The pruned object with everything that somebody owns, each in the version in which they own it.

@@ -6,6 +6,7 @@
 use super::schema::Schema;
 use super::step::{Step, StepError};
 use serde_json::{Map, Value};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,9 +69,15 @@ impl FieldSet {
         if node.here {
             self.members.insert(step.clone());
         }
-        if !node.below.is_empty() {
-            let child = self.children.entry(step.clone()).or_default();
-            *child = child.union(&node.below);
+        if node.below.is_empty() {
+            return;
+        }
+        match self.children.entry(step.clone()) {
+            Entry::Vacant(place) => drop(place.insert(node.below)),
+            Entry::Occupied(mut child) => {
+                let both = child.get().union(&node.below);
+                child.insert(both);
+            }
         }
     }
 

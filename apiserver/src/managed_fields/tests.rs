@@ -3,6 +3,7 @@
 use super::*;
 use openapi::builtin::kind_in;
 use proptest::prelude::*;
+use serde_json::json;
 use std::collections::BTreeSet;
 
 struct ConfigMaps;
@@ -12,8 +13,8 @@ impl Kind for ConfigMaps {
         kind_in(api_version, "ConfigMap").map(Schema::of_kind)
     }
 
-    fn convert(&self, object: &Value, _: &str) -> Option<Value> {
-        Some(object.clone())
+    fn convert<'a>(&self, object: &'a Value, _: &str) -> Option<Cow<'a, Value>> {
+        Some(Cow::Borrowed(object))
     }
 
     fn empty(&self, _: &str) -> Value {
@@ -123,29 +124,32 @@ fn nothing_but_times_is_told_apart() {
 
 #[test]
 fn replicas_written_through_scale_are_owned_through_it() {
-    let reset = FieldSet::default();
-    let now = Instant { seconds: 9, nanos: 0 };
-    let writer =
-        Writer { kind: &ConfigMaps, name: "hpa", api_version: "apps/v1", subresource: "scale", reset: &reset, now };
-    let owner = |name: &str, subresource: Option<&str>, fields: Value| {
+    let owner = |name: &str, version: &str, subresource: Option<&str>, fields: Value| {
         let mut entry = json!({
-            "manager": name, "operation": "Update", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields,
+            "manager": name, "operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": fields,
         });
         if let Some(subresource) = subresource {
             entry["subresource"] = json!(subresource);
         }
         entry
     };
-    let entries = json!([owner("kubectl", None, json!({"f:spec": {"f:paused": {}, "f:replicas": {}}}))]);
-    let live = json!({"metadata": {"managedFields": entries}, "spec": {"replicas": 1, "paused": true}});
-    let mut new = live.clone();
-    new["spec"]["replicas"] = json!(3);
-    writer.scale(&live, &mut new);
+    let both = json!({"f:spec": {"f:paused": {}, "f:replicas": {}}});
+    let replicas = json!({"f:spec": {"f:replicas": {}}});
+    let mut parent = json!({"metadata": {"managedFields": [owner("kubectl", "apps/v1", None, both)]}});
+    let mut scale = json!({"apiVersion": "autoscaling/v1", "metadata": {}});
+    to_scale(&parent, &mut scale, "autoscaling/v1").unwrap();
+    let shown = json!([owner("kubectl", "autoscaling/v1", None, replicas.clone())]);
+    assert_eq!(scale["metadata"]["managedFields"], shown);
+    let before = parent.clone();
+    to_parent(&scale, &mut parent, "apps/v1").unwrap();
+    assert_eq!(parent, before, "who still owns it there owns it here");
+    scale["metadata"]["managedFields"] = json!([owner("hpa", "autoscaling/v1", Some("scale"), replicas.clone())]);
+    to_parent(&scale, &mut parent, "apps/v1").unwrap();
     let expected = json!([
-        owner("hpa", Some("scale"), json!({"f:spec": {"f:replicas": {}}})),
-        owner("kubectl", None, json!({"f:spec": {"f:paused": {}}})),
+        owner("hpa", "apps/v1", Some("scale"), replicas),
+        owner("kubectl", "apps/v1", None, json!({"f:spec": {"f:paused": {}}})),
     ]);
-    assert_eq!(new["metadata"]["managedFields"], expected);
+    assert_eq!(parent["metadata"]["managedFields"], expected);
 }
 
 type Keys = BTreeSet<String>;

@@ -29,8 +29,12 @@ struct Wanted<'a> {
 
 impl Wanted<'_> {
     fn force(&self) -> Force {
-        if self.options.force == Some(true) { Force::Yes } else { Force::No }
+        force(self.options)
     }
+}
+
+pub(super) fn force(options: &WriteOptions) -> Force {
+    if options.force == Some(true) { Force::Yes } else { Force::No }
 }
 
 impl Resources {
@@ -44,7 +48,7 @@ impl Resources {
     ) -> Result<Written, ApiError> {
         let target = at.get();
         let wanted = Wanted { part, config: read(body)?, options };
-        check_kind(target.resource(), &wanted.config)?;
+        check_kind(&target.resource().api_version(), &target.resource().kind, &wanted.config)?;
         for _ in 0..TRIES {
             let tried = match self.find(target)? {
                 Some(_) => self.apply_to_existing(at, &wanted).await,
@@ -78,7 +82,7 @@ impl Resources {
         }
         let access = Access::Object { verb: Verb::Create, at: target.clone(), subresource: None };
         let permit = self.authorizer().permit(at.user(), access)?.narrow(|_| target.within.clone());
-        let live = self.ownership(resource, Part::Main, "", "").nothing();
+        let live = self.ownership(resource, Part::Main, "").nothing();
         let object = self.applied(resource, &live, wanted)?;
         check_new(target, &object)?;
         let bytes = self.insert(&permit, &object, Author::Settled, wanted.options.dry_run).await?;
@@ -88,7 +92,7 @@ impl Resources {
     /// What is applied laid over what there is, as it is stored.
     fn applied(&self, resource: &ResourceDef, live: &Value, wanted: &Wanted<'_>) -> Result<Object, ApiError> {
         let (part, name) = (wanted.part, &*wanted.options.field_manager);
-        let ownership = self.ownership(resource, part, part.subresource(), name);
+        let ownership = self.ownership(resource, part, name);
         let tree = ownership.writer().apply(live, &wanted.config, wanted.force()).map_err(|error| refusal(&error))?;
         let decoded = Body::Tree(tree).decode(resource, FieldValidation::Ignore)?;
         Ok(crate::convert::to_storage(decoded.object, resource))
@@ -96,7 +100,7 @@ impl Resources {
 }
 
 /// JSON is YAML, but for how it writes some characters.
-fn read(body: &PatchBody) -> Result<Value, ApiError> {
+pub(super) fn read(body: &PatchBody) -> Result<Value, ApiError> {
     let is_json = body.bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     let read = |encoding| Body::Encoded { bytes: body.bytes.clone(), encoding }.tree();
     let as_json = if is_json { read(Encoding::Json).ok() } else { None };
@@ -112,14 +116,14 @@ fn read(body: &PatchBody) -> Result<Value, ApiError> {
 }
 
 /// The body must say what it is.
-fn check_kind(resource: &ResourceDef, config: &Value) -> Result<(), ApiError> {
+pub(super) fn check_kind(api_version: &str, kind: &str, config: &Value) -> Result<(), ApiError> {
     let word = |field: &str| config.get(field).and_then(Value::as_str).unwrap_or_default();
-    let (version, kind) = (word("apiVersion"), word("kind"));
-    if version == resource.api_version() && kind == resource.kind {
+    let said = (word("apiVersion"), word("kind"));
+    if said == (api_version, kind) {
         return Ok(());
     }
-    let slash = if version.contains('/') { "" } else { "/" };
-    Err(ApiError::bad_request(format!("invalid object type: {slash}{version}, Kind={kind}")))
+    let slash = if said.0.contains('/') { "" } else { "/" };
+    Err(ApiError::bad_request(format!("invalid object type: {slash}{}, Kind={}", said.0, said.1)))
 }
 
 /// An object that is made must be the one that the path names.
@@ -151,7 +155,7 @@ fn is_overtaken(error: &ApiError, at: &ObjectRef) -> bool {
     about_it || *error == ApiError::already_exists(at.resource(), &at.name)
 }
 
-fn refusal(error: &ApplyError) -> ApiError {
+pub(super) fn refusal(error: &ApplyError) -> ApiError {
     match error {
         ApplyError::Conflicts(conflicts) => ApiError::apply_conflict(conflicts),
         ApplyError::Entries => ApiError::bad_request(error.to_string()),

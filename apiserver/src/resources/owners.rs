@@ -1,6 +1,6 @@
 //! Who owns what in the objects of the catalog.
 
-use super::Resources;
+use super::{Resources, scale};
 use crate::catalog::ResourceDef;
 use crate::convert;
 use crate::managed_fields::{FieldSet, Kind, Schema, Writer};
@@ -9,6 +9,7 @@ use crate::strategy::{self, Part};
 use openapi::builtin;
 use openapi::scalar::time::Instant;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Who made a change.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +22,7 @@ pub(super) enum Author<'a> {
 
 /// A kind of the catalog, and somebody who writes an object of it.
 pub(super) struct Ownership<'a> {
-    resource: &'a ResourceDef,
+    kind: &'a str,
     name: &'a str,
     api_version: String,
     subresource: &'a str,
@@ -49,20 +50,21 @@ impl Ownership<'_> {
 
 impl Kind for Ownership<'_> {
     fn schema(&self, api_version: &str) -> Option<Schema> {
-        builtin::kind_in(api_version, &self.resource.kind).map(Schema::of_kind)
+        builtin::kind_in(api_version, self.kind).map(Schema::of_kind)
     }
 
-    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
+    fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Cow<'a, Value>> {
         if object.get("apiVersion").and_then(Value::as_str) == Some(api_version) {
-            return Some(object.clone());
+            return Some(Cow::Borrowed(object));
         }
         self.schema(api_version)?;
-        Some(convert::convert(Object::try_from(object.clone()).ok()?, api_version).into())
+        let object = Object::try_from(object.clone()).ok()?;
+        Some(Cow::Owned(convert::convert(object, api_version).into()))
     }
 
     fn empty(&self, api_version: &str) -> Value {
-        let mut empty = json!({ "apiVersion": api_version, "kind": self.resource.kind });
-        if let Some(ty) = builtin::kind_in(api_version, &self.resource.kind) {
+        let mut empty = json!({ "apiVersion": api_version, "kind": self.kind });
+        if let Some(ty) = builtin::kind_in(api_version, self.kind) {
             openapi::normalize(&mut empty, ty);
         }
         empty
@@ -70,16 +72,28 @@ impl Kind for Ownership<'_> {
 }
 
 impl Resources {
-    /// `name`: of whoever writes; `subresource`: what they write, where that is not the object itself.
-    pub(super) fn ownership<'a>(
-        &self,
-        resource: &'a ResourceDef,
-        part: Part,
-        subresource: &'a str,
-        name: &'a str,
-    ) -> Ownership<'a> {
-        let (api_version, reset) = (resource.api_version(), strategy::reset_fields(resource, part));
-        Ownership { resource, name, api_version, subresource, reset, now: self.inner.ambient.now() }
+    /// `name`: of whoever writes.
+    pub(super) fn ownership<'a>(&self, resource: &'a ResourceDef, part: Part, name: &'a str) -> Ownership<'a> {
+        Ownership {
+            kind: &resource.kind,
+            name,
+            api_version: resource.api_version(),
+            subresource: part.subresource(),
+            reset: strategy::reset_fields(resource, part),
+            now: self.inner.ambient.now(),
+        }
+    }
+
+    /// The same for the small object through which something is scaled.
+    pub(super) fn ownership_of_scale<'a>(&self, name: &'a str) -> Ownership<'a> {
+        Ownership {
+            kind: scale::KIND,
+            name,
+            api_version: scale::API_VERSION.to_owned(),
+            subresource: "scale",
+            reset: FieldSet::of(&[&["status"]]),
+            now: self.inner.ambient.now(),
+        }
     }
 
     /// Records in a new object, or a new form of an old one, what its author changed. Both are as they are stored; fields
@@ -93,7 +107,7 @@ impl Resources {
         author: Author<'_>,
     ) {
         let Author::Named(name) = author else { return };
-        let ownership = self.ownership(resource, part, part.subresource(), name);
+        let ownership = self.ownership(resource, part, name);
         let shown = |object: &Object| Value::from(convert::from_storage(object.clone(), resource));
         let live = old.map_or_else(|| ownership.nothing(), shown);
         if resource.is_storage_version() {

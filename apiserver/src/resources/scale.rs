@@ -1,10 +1,11 @@
 //! How many of something there are, and should be: one small object instead of the whole.
 
 use super::owners::Author;
-use super::{PatchBody, Resources};
+use super::{PatchBody, PatchKind, Resources, apply};
 use crate::auth::Authorized;
 use crate::body::Body;
 use crate::error::ApiError;
+use crate::managed_fields;
 use crate::object::Object;
 use crate::options::WriteOptions;
 use crate::place::ObjectRef;
@@ -14,8 +15,8 @@ use openapi::FieldError;
 use openapi::builtin::{self, Type};
 use serde_json::{Value, json};
 
-const API_VERSION: &str = "autoscaling/v1";
-const KIND: &str = "Scale";
+pub(super) const API_VERSION: &str = "autoscaling/v1";
+pub(super) const KIND: &str = "Scale";
 
 impl Resources {
     pub async fn scale(&self, at: &Authorized<ObjectRef>) -> Result<Value, ApiError> {
@@ -30,7 +31,7 @@ impl Resources {
         options: &WriteOptions,
     ) -> Result<Value, ApiError> {
         let wanted = read(body, options)?;
-        self.rescale(at, options, |_| Ok(wanted.clone())).await
+        self.rescale(at, options, |now| Ok(self.scale_updated(now, wanted.clone(), options))).await
     }
 
     pub async fn patch_scale(
@@ -39,32 +40,60 @@ impl Resources {
         patch: &PatchBody,
         options: &WriteOptions,
     ) -> Result<Value, ApiError> {
+        if patch.kind == PatchKind::Apply {
+            return self.apply_scale(at, patch, options).await;
+        }
         let ty = scale_type()?;
         self.rescale(at, options, |now| {
-            let patched = super::patch::apply_to_tree(at.get(), patch, now, ty)?;
-            read(&Body::Tree(patched), options)
+            let patched = super::patch::apply_to_tree(at.get(), patch, now.clone(), ty)?;
+            Ok(self.scale_updated(now, read(&Body::Tree(patched), options)?, options))
         })
         .await
     }
 
+    async fn apply_scale(
+        &self,
+        at: &Authorized<ObjectRef>,
+        patch: &PatchBody,
+        options: &WriteOptions,
+    ) -> Result<Value, ApiError> {
+        let config = apply::read(patch)?;
+        apply::check_kind(API_VERSION, KIND, &config)?;
+        self.rescale(at, options, |now| {
+            let ownership = self.ownership_of_scale(&options.field_manager);
+            let applied = ownership.writer().apply(now, &config, apply::force(options));
+            read(&Body::Tree(applied.map_err(|error| apply::refusal(&error))?), options)
+        })
+        .await
+    }
+
+    fn scale_updated(&self, now: &Value, mut wanted: Object, options: &WriteOptions) -> Object {
+        let ownership = self.ownership_of_scale(&options.field_manager);
+        wanted.as_tree(|tree| ownership.writer().update(now, tree));
+        wanted
+    }
+
+    /// `wanted` tells what the small object should become, its owners included.
     async fn rescale(
         &self,
         at: &Authorized<ObjectRef>,
         options: &WriteOptions,
-        wanted: impl Fn(Value) -> Result<Object, ApiError>,
+        wanted: impl Fn(&Value) -> Result<Object, ApiError>,
     ) -> Result<Value, ApiError> {
         let target = at.get();
         let change = |old: &Object| {
-            let wanted = wanted(scale_of(old))?;
+            let mut now = scale_of(old);
+            let unreadable = |error: managed_fields::EntryError| ApiError::internal(error.to_string());
+            managed_fields::to_scale(&old.clone().into(), &mut now, API_VERSION).map_err(unreadable)?;
+            let wanted = wanted(&now)?;
             check(target, old, &wanted)?;
             let replicas = wanted.pointer(&["spec", "replicas"]).cloned().unwrap_or_else(|| json!(0));
             let mut new = old.clone();
             if let Some(Value::Object(spec)) = new.map_mut().get_mut("spec") {
                 spec.insert("replicas".to_owned(), replicas);
             }
-            let ownership = self.ownership(target.resource(), Part::Main, "scale", &options.field_manager);
-            let live = Value::from(old.clone());
-            new.as_tree(|tree| ownership.writer().scale(&live, tree));
+            let (scale, version) = (Value::from(wanted), target.resource().api_version());
+            new.as_tree(|tree| managed_fields::to_parent(&scale, tree, &version)).map_err(unreadable)?;
             self.replaced(target, Part::Main, old, new, Author::Settled)
         };
         let outcome = self.mutate(target, options.dry_run, change).await?;

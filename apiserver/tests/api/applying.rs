@@ -140,6 +140,24 @@ async fn scaling_owns_the_replicas_of_what_is_scaled() {
     let (code, _) = merge(&stage, &by(&format!("{WEB}/scale"), "hpa"), &json!({"spec": {"replicas": 4}})).await;
     let (_, scaled) = json(&stage, &format!("GET {WEB}"), &Value::Null).await;
     assert_eq!((code, owners(&scaled, REPLICAS)), (200, vec!["hpa Update scale".to_owned()]));
+    let scale = |replicas: u32| {
+        json!({
+            "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web", "namespace": "n"},
+            "spec": {"replicas": replicas},
+        })
+    };
+    let path = by(&format!("{WEB}/scale"), "ci");
+    let (code, refused) = apply(&stage, &path, &scale(5)).await;
+    let message = "Apply failed with 1 conflict: conflict with \"hpa\" with subresource \"scale\" using \
+                   autoscaling/v1: .spec.replicas";
+    assert_eq!((code, &refused["message"]), (409, &json!(message)));
+    let (code, forced) = apply(&stage, &format!("{path}&force=true"), &scale(5)).await;
+    assert_eq!((code, &forced["spec"]), (200, &json!({"replicas": 5})), "{forced}");
+    let (_, scaled) = json(&stage, &format!("GET {WEB}"), &Value::Null).await;
+    assert_eq!(
+        (&scaled["spec"]["replicas"], owners(&scaled, REPLICAS)),
+        (&json!(5), vec!["ci Apply scale".to_owned()])
+    );
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use apiserver::managed_fields::{ApplyError, FieldSet, Force, Kind, Schema, Write
 use openapi::builtin::{Type, kind_in};
 use openapi::scalar::time::Instant;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// The moment of the first step: 2001-01-01. Each later one is a second younger.
 const EPOCH_SECS: i64 = 978_307_200;
@@ -19,8 +20,8 @@ impl Kind for OneVersion {
         (api_version == self.api_version).then(|| Schema::of_kind(self.ty))
     }
 
-    fn convert(&self, object: &Value, api_version: &str) -> Option<Value> {
-        (api_version == self.api_version).then(|| object.clone())
+    fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Cow<'a, Value>> {
+        (api_version == self.api_version).then_some(Cow::Borrowed(object))
     }
 
     fn empty(&self, _: &str) -> Value {
