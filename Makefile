@@ -11,16 +11,42 @@ BUILD_TOOLS := cc:build-essential protoc:protobuf-compiler \
 TEST_TOOLS := etcd:etcd-server openssl:openssl mkfs.ext4:e2fsprogs mount:mount losetup:mount
 # The same features everywhere, so that what was built once is used again.
 FEATURES := --all-features
+TOOLS := $(CURDIR)/target/tools/bin
 DENY := target/tools/bin/cargo-deny
 DENY_VERSION := 0.20.2
+
+# Real Kubernetes programs, and the release they are of: the one that tests/peers/go.mod requires.
+KUBE := $(addprefix $(TOOLS)/,kube-apiserver kube-controller-manager kubectl)
+SUITE := $(addprefix $(TOOLS)/,e2e.test ginkgo)
+KUBE_VERSION := $(shell sed -n 's,^.*k8s.io/kubernetes v,v,p' tests/peers/go.mod)
+# Kubernetes' own build says of what version a program is by setting these.
+KUBE_SAYS = $(foreach fact,gitVersion=$(KUBE_VERSION) gitMajor=1 gitMinor=$(word 2,$(subst ., ,$(KUBE_VERSION))) \
+	gitTreeState=clean,-X k8s.io/component-base/version.$(fact))
+GO_BUILD_FLAGS = -trimpath -ldflags "-s -w $(KUBE_SAYS)"
+
+# What `make e2e` and `make conformance` run against: a command that takes a folder for its data and puts
+# admin.kubeconfig there. SERVER=tests/peers/kube.sh is a real kube-apiserver.
+HANSE := $(or $(CARGO_TARGET_DIR),target)/debug/hanse
+SERVER = $(HANSE) serve --listen 127.0.0.1:0 --data-dir
+WITH_SERVER = TOOLS=$(TOOLS) tests/peers/with.sh "$(SERVER)"
+# Or a server that runs already. Only if it is named for this run: tests are not for the cluster of somebody's shell.
+ifeq ($(origin KUBECONFIG),command line)
+WITH_SERVER = KUBECONFIG=$(abspath $(KUBECONFIG))
+SERVER =
+endif
+# Which conformance tests, and how many of them at a time: those of tests/conformance/tier-a.txt need an API server
+# alone, tier-b.txt those controllers besides that every API server has, tier-n.txt two Node objects that are ready.
+TIER ?= a
+PROCS ?= 6
 
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-powercut check fmt generate bench bench-storage measure build-tools test-tools
+.PHONY: help run build test test-powercut check fmt generate bench bench-storage measure build-tools test-tools \
+	tools e2e conformance server need-go
 
 help: ## Print this index
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build-tools ## Run the server on a store in ./hanse-data (or DATA_DIR=...)
 	$(CARGO) run --release $(FEATURES) -- serve --data-dir $(DATA_DIR)
@@ -35,6 +61,14 @@ test-powercut: test-tools ## Cut the power of a running store, 20 times for each
 	DURABILITY_POWER_CUTS=$(POWER_CUTS) $(CARGO) test --package storage $(FEATURES) --test durability -- \
 		powercut --nocapture --test-threads=1
 
+e2e: tools test-tools server ## Run real Go clients against the server (SERVER=... for another one)
+	$(WITH_SERVER) go -C tests/clients/go test -trimpath -count=1 -timeout 10m ./...
+
+conformance: tools test-tools $(SUITE) server ## Run Kubernetes' own conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
+	go -C tests/conformance build -o $(TOOLS)/conformance .
+	$(WITH_SERVER) $(TOOLS)/conformance -names tests/conformance/tier-$(TIER).txt -procs $(PROCS) -tools $(TOOLS) \
+		-report $(CURDIR)/target/conformance $(if $(filter a,$(TIER)),-bare)
+
 check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of the house
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) -- -D warnings
@@ -44,8 +78,7 @@ check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of t
 fmt: ## Format everything
 	$(CARGO) fmt --all
 
-generate: ## Write the table of built-in kinds, and what tests compare with, from the Go modules that define them (needs Go)
-	@command -v go >/dev/null || { echo "go is missing: generating needs it" >&2; exit 1; }
+generate: need-go ## Write the table of built-in kinds, and what tests compare with, from the Go modules that define them (needs Go)
 	cd openapi/generate && go run . write
 	cd openapi/generate && go run ./documents > ../tests/go/documents.txt
 	cd openapi/generate/defaults && go run . write
@@ -65,6 +98,25 @@ build-tools: ## Get what building needs, from Debian packages
 
 test-tools: build-tools ## Get what testing needs besides
 	$(call get,$(TEST_TOOLS))
+
+tools: $(KUBE) $(TOOLS)/etcd ## Build the real Kubernetes programs that tests need, in target/tools/bin (needs Go)
+
+# An etcd of its own: with one older than 3.4.31 a kube-apiserver switches off what clients expect of it by now.
+$(KUBE) $(TOOLS)/etcd &: tests/peers/go.mod tests/peers/go.sum | need-go
+	go -C tests/peers build -trimpath -ldflags "-s -w" -o $(TOOLS)/etcd go.etcd.io/etcd/server/v3
+	go -C tests/peers build $(GO_BUILD_FLAGS) -o $(TOOLS)/ $(addprefix k8s.io/kubernetes/cmd/,$(notdir $(KUBE)))
+	touch $(KUBE) $(TOOLS)/etcd
+
+$(SUITE) &: tests/peers/go.mod tests/peers/go.sum | need-go
+	go -C tests/peers build -trimpath -o $(TOOLS)/ github.com/onsi/ginkgo/v2/ginkgo
+	go -C tests/peers test -c $(GO_BUILD_FLAGS) -o $(TOOLS)/e2e.test k8s.io/kubernetes/test/e2e
+	touch $(SUITE)
+
+need-go:
+	@command -v go >/dev/null || { echo "go is missing: real Kubernetes programs and clients are built with it" >&2; exit 1; }
+
+server: build-tools
+	$(if $(findstring $(HANSE),$(SERVER)),$(CARGO) build $(FEATURES))
 
 # Unoptimised: it runs for a second; building it is what costs.
 $(DENY):

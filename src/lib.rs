@@ -5,6 +5,8 @@
 pub mod bootstrap;
 pub mod cli;
 pub mod config;
+pub mod controller;
 pub mod credentials;
 pub mod server;
 pub mod tenancy;
+pub mod upkeep;

@@ -4,6 +4,7 @@ use crate::bootstrap::bootstrap;
 use crate::config::Config;
 use crate::credentials::{Credentials, CredentialsError, SERVICE_ADDRESS};
 use crate::tenancy;
+use crate::upkeep::{self, Pace, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
 use apiserver::catalog::Catalog;
@@ -33,6 +34,7 @@ pub struct Server {
     kubeconfig: PathBuf,
     stop: CancellationToken,
     serving: JoinHandle<()>,
+    upkeep: Upkeep,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -60,15 +62,17 @@ impl Server {
         let credentials = Credentials::open(&data_dir, &names, moment(&ambient))?;
         let resources = Resources::new(store.clone(), Arc::new(Catalog::builtin()), ambient);
         let api = Api::new(resources.clone(), Arc::new(tenancy::find), credentials.tokens.clone(), version());
-        let client = Client::as_system(resources, "bootstrap");
+        let client = Client::as_system(resources.clone(), "bootstrap");
         for workspace in tenancy::all() {
             bootstrap(&client, &workspace, advertised(address)).await?;
         }
         let kubeconfig = credentials.write_kubeconfig(address)?;
         let stop = CancellationToken::new();
+        let client = Client::as_system(resources, "upkeep");
+        let upkeep = upkeep::start(&client, &credentials.ca_pem, Pace::default(), &stop);
         let pipeline = pipeline(api.clone(), Limits::default());
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, pipeline, stop.clone()));
-        Ok(Self { store, api, address, kubeconfig, stop, serving })
+        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep })
     }
 
     pub fn stats(&self) -> Stats {
@@ -91,6 +95,7 @@ impl Server {
         self.stop.cancel();
         // It ends by itself; a panic in it has been told.
         let _ = self.serving.await;
+        self.upkeep.stopped().await;
         self.store.close().await;
     }
 }

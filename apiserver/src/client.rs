@@ -12,8 +12,9 @@ use crate::resources::{Create, Deleted, PatchBody, PatchKind, Resources};
 use crate::strategy::Part;
 use crate::target::Verb;
 use serde_json::Value;
+use std::iter::Peekable;
 use std::sync::Arc;
-use storage::{KeyRange, ReadError, Watcher};
+use storage::{Entry, KeyRange, ReadError, Revision, Scan, Watcher};
 
 /// Acts as one part of the server. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -76,6 +77,18 @@ impl Client {
         page.items.iter().map(|bytes| parse(bytes)).collect()
     }
 
+    /// What is known here of a collection, as it is stored and one at a time: for those that look through much and keep
+    /// little.
+    pub fn scan(&self, at: &Collection) -> Result<Scan, ApiError> {
+        let range = keyspace::range(self.objects(Verb::List, at)?.get())?;
+        Ok(self.resources.store().recent().scan(range))
+    }
+
+    /// The same of a resource in all workspaces.
+    pub fn scan_everywhere(&self, resource: &ResourceDef) -> Scan {
+        self.resources.store().recent().scan(keyspace::everywhere(resource))
+    }
+
     pub async fn create(&self, at: &Collection, object: Value) -> Result<Object, ApiError> {
         let request = Create { body: Body::Tree(object), options: options() };
         let written = self.resources.create(&self.objects(Verb::Create, at)?, &request).await?;
@@ -130,7 +143,9 @@ impl Client {
 /// What there is, and then what changes.
 #[derive(Debug)]
 pub struct Follow {
-    initial: Option<storage::Scan>,
+    /// What has not been told of what there was; `None` once all of it was.
+    initial: Option<Peekable<Scan>>,
+    since: Revision,
     watcher: Watcher,
 }
 
@@ -140,24 +155,54 @@ pub struct Seen {
     pub key: storage::Key,
     pub before: Option<storage::Version>,
     pub now: Option<storage::Version>,
+    /// When it came to be so.
+    pub revision: Revision,
+}
+
+impl From<Entry> for Seen {
+    fn from(entry: Entry) -> Self {
+        let revision = entry.version.modified;
+        Self { key: entry.key, before: None, now: Some(entry.version), revision }
+    }
 }
 
 impl Follow {
     fn start(resources: &Resources, range: KeyRange) -> Result<Self, ReadError> {
         let snapshot = resources.store().recent();
-        let watcher = resources.store().watch(range.clone(), snapshot.revision())?;
-        Ok(Self { initial: Some(snapshot.scan(range)), watcher })
+        let since = snapshot.revision();
+        let watcher = resources.store().watch(range.clone(), since)?;
+        let mut follow = Self { initial: Some(snapshot.scan(range).peekable()), since, watcher };
+        follow.look_ahead();
+        Ok(follow)
     }
 
-    /// The next one; waits for it. After an error, follow anew: something was missed.
+    /// The next one; waits for it. After an error, follow anew: something was missed. Cancel safe.
     pub async fn next(&mut self) -> Result<Seen, ReadError> {
+        // What there is comes without waiting; others want to run meanwhile.
+        tokio::task::coop::consume_budget().await;
         if let Some(entry) = self.initial.as_mut().and_then(Iterator::next) {
-            let entry = entry?;
-            return Ok(Seen { key: entry.key, before: None, now: Some(entry.version) });
+            self.look_ahead();
+            return entry.map(Seen::from);
         }
-        self.initial = None;
         let change = self.watcher.next().await?;
-        Ok(Seen { key: change.key.clone(), before: change.previous.clone(), now: change.current.clone() })
+        let (before, now) = (change.previous.clone(), change.current.clone());
+        Ok(Seen { key: change.key.clone(), before, now, revision: change.revision })
+    }
+
+    /// Whether everything there was has been told, so that only changes follow.
+    pub fn is_caught_up(&self) -> bool {
+        self.initial.is_none()
+    }
+
+    /// The revision of what there was: changes are those after it.
+    pub fn since(&self) -> Revision {
+        self.since
+    }
+
+    fn look_ahead(&mut self) {
+        if self.initial.as_mut().is_some_and(|initial| initial.peek().is_none()) {
+            self.initial = None;
+        }
     }
 }
 

@@ -11,9 +11,10 @@ use rcgen::{
 use time::OffsetDateTime;
 
 use crate::certificate::{self, Facts};
+use crate::error::{Error, Flaw};
 use crate::file::{self, Readers};
 use crate::pem;
-use crate::{Error, Flaw, Subject, SubjectName};
+use crate::subject::{Subject, SubjectName};
 
 /// How long an authority lasts. To replace it, every client has to be told: seldom.
 const AUTHORITY_LASTS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);

@@ -10,7 +10,8 @@ use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::parse_x509_certificate;
 use yasna::{ASN1Error, ASN1ErrorKind, ASN1Result, construct_der, parse_der};
 
-use crate::{Error, Flaw, SubjectName};
+use crate::error::{Error, Flaw};
+use crate::subject::SubjectName;
 
 /// Where things stand in the signed part: version, serial number, algorithm, issuer, validity, subject, ...
 const ALGORITHM_AT: usize = 2;

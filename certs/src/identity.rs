@@ -6,10 +6,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rcgen::PublicKeyData;
 
 use crate::authority::seconds;
+use crate::authority::{Authority, KeyPair, Validity};
 use crate::certificate::Facts;
+use crate::error::{Error, Flaw};
 use crate::file::{self, Readers};
 use crate::pem;
-use crate::{Authority, Error, Flaw, KeyPair, Subject, Validity};
+use crate::subject::Subject;
 
 /// With less than one part in so many of its life left, a certificate is replaced: two chances to notice a failure.
 const LIFE_PARTS: i64 = 3;

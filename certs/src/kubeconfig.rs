@@ -6,8 +6,9 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::authority::KeyPair;
+use crate::error::Error;
 use crate::file::{self, Readers};
-use crate::{Error, KeyPair};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kubeconfig {

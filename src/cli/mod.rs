@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 /// A federation API server.
 ///
-/// Today it is its ground floor: a durable, watchable store and the tools to look after one. There is no API yet.
+/// Today it serves the Kubernetes API for the built-in kinds, on a store of its own; there is no federation yet.
 #[derive(Debug, Parser)]
 #[command(name = "hanse", version)]
 struct Cli {
@@ -25,9 +25,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Open the store and hold it until SIGTERM or SIGINT
+    /// Serve the Kubernetes API until SIGTERM or SIGINT
     ///
-    /// Nothing listens yet: while it runs, the store can be inspected, verified and backed up with `hanse storage`.
+    /// DIR/admin.kubeconfig is written before it says that it is ready. While it runs, the store can be inspected,
+    /// verified and backed up with `hanse storage`.
     /// HANSE_LOG says what is logged, for example HANSE_LOG=storage=debug,fjall=info.
     Serve(ServeFlags),
     /// Look into a store, copy it, check it; running or stopped

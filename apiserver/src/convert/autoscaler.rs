@@ -16,7 +16,7 @@ pub(super) fn to_v2(object: &mut Object) {
         if let Some(percent) = spec.remove("targetCPUUtilizationPercentage") {
             metrics.insert(0, cpu("target", &json!({ "type": "Utilization", "averageUtilization": percent })));
         }
-        insert(spec, "metrics", (!metrics.is_empty()).then(|| Value::Array(metrics)));
+        insert(spec, "metrics", (!metrics.is_empty()).then_some(Value::Array(metrics)));
         insert(spec, "behavior", behavior);
     }
     if let Some(status) = part(object, "status") {
@@ -24,7 +24,7 @@ pub(super) fn to_v2(object: &mut Object) {
         if let Some(percent) = status.remove("currentCPUUtilizationPercentage") {
             seen.insert(0, cpu("current", &json!({ "averageUtilization": percent, "averageValue": "0" })));
         }
-        insert(status, "currentMetrics", (!seen.is_empty()).then(|| Value::Array(seen)));
+        insert(status, "currentMetrics", (!seen.is_empty()).then_some(Value::Array(seen)));
         insert(status, "conditions", conditions);
     }
 }
@@ -38,7 +38,7 @@ pub(super) fn to_v1(object: &mut Object) {
             let percent = percent(&all.remove(at), "target");
             insert(spec, "targetCPUUtilizationPercentage", percent);
         }
-        metrics = (!all.is_empty()).then(|| Value::Array(all));
+        metrics = (!all.is_empty()).then_some(Value::Array(all));
         behavior = spec.remove("behavior");
     }
     let (mut current, mut conditions) = (None, None);
@@ -47,7 +47,7 @@ pub(super) fn to_v1(object: &mut Object) {
         if let Some(at) = all.iter().position(|metric| percent(metric, "current").is_some()) {
             insert(status, "currentCPUUtilizationPercentage", percent(&all.remove(at), "current"));
         }
-        current = (!all.is_empty()).then(|| Value::Array(all));
+        current = (!all.is_empty()).then_some(Value::Array(all));
         conditions = status.remove("conditions");
     }
     for (name, value) in [(METRICS, metrics), (BEHAVIOR, behavior), (CURRENT, current), (CONDITIONS, conditions)] {

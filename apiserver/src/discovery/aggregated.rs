@@ -3,11 +3,11 @@
 use crate::catalog::{Catalog, Group, ResourceDef, SubresourceDef, Version};
 use serde_json::{Value, json};
 
-pub(super) fn core(catalog: &Catalog) -> Value {
+pub(crate) fn core(catalog: &Catalog) -> Value {
     list(catalog.groups().iter().filter(|group| group.name.is_empty()))
 }
 
-pub(super) fn groups(catalog: &Catalog) -> Value {
+pub(crate) fn groups(catalog: &Catalog) -> Value {
     list(catalog.groups().iter().filter(|group| !group.name.is_empty()))
 }
 

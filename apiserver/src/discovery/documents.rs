@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 /// A document and what tells it from others.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
-    pub(super) bytes: Bytes,
-    pub(super) hash: String,
+    pub(crate) bytes: Bytes,
+    pub(crate) hash: String,
 }
 
 impl Document {
@@ -26,8 +26,8 @@ impl Document {
 
 #[derive(Debug)]
 pub(crate) struct Documents {
-    pub(super) core: Document,
-    pub(super) groups: Document,
+    pub(crate) core: Document,
+    pub(crate) groups: Document,
     /// Guards the documents made so far. Nothing else is locked while it is held.
     v3: Mutex<BTreeMap<String, Arc<Document>>>,
     index: OnceLock<Document>,
@@ -48,7 +48,7 @@ impl Documents {
     }
 
     /// The document of a group version.
-    pub(super) fn v3(&self, catalog: &Catalog, group: &str, version: &str) -> Option<Arc<Document>> {
+    pub(crate) fn v3(&self, catalog: &Catalog, group: &str, version: &str) -> Option<Arc<Document>> {
         catalog.version(group, version)?;
         let name = name(group, version);
         if let Some(document) = self.v3.lock().get(&name) {
@@ -61,7 +61,7 @@ impl Documents {
     }
 
     /// Where the document of each group version is.
-    pub(super) fn index(&self, catalog: &Catalog) -> &Document {
+    pub(crate) fn index(&self, catalog: &Catalog) -> &Document {
         self.index.get_or_init(|| {
             let mut paths = Map::new();
             for group in catalog.groups() {
@@ -75,11 +75,11 @@ impl Documents {
         })
     }
 
-    pub(super) fn v2(&self) -> &Document {
+    pub(crate) fn v2(&self) -> &Document {
         self.v2.get_or_init(|| Document::new(openapi::document::v2()))
     }
 
-    pub(super) fn v2_protobuf(&self) -> &Document {
+    pub(crate) fn v2_protobuf(&self) -> &Document {
         self.v2_protobuf.get_or_init(|| {
             let tree = serde_json::from_slice(&self.v2().bytes).unwrap_or_default();
             Document::new(openapi::document::v2_protobuf(&tree))
@@ -95,6 +95,6 @@ fn path(group: &str, version: &str) -> String {
     if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") }
 }
 
-pub(super) fn address(group: &str, version: &str, hash: &str) -> String {
+pub(crate) fn address(group: &str, version: &str, hash: &str) -> String {
     format!("/openapi/v3/{}?hash={hash}", path(group, version))
 }

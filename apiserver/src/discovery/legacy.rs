@@ -7,22 +7,22 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 /// These kinds have a protobuf form that nobody asks for.
-pub(super) const IN_PROTOBUF: bool = false;
+pub(crate) const IN_PROTOBUF: bool = false;
 
-pub(super) fn core() -> Value {
+pub(crate) fn core() -> Value {
     json!({
         "kind": "APIVersions", "versions": ["v1"],
         "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": "" }],
     })
 }
 
-pub(super) fn groups(catalog: &Catalog) -> Value {
+pub(crate) fn groups(catalog: &Catalog) -> Value {
     let named = catalog.groups().iter().filter(|group| !group.name.is_empty());
     let groups: Vec<Value> = named.map(described).collect();
     json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
 }
 
-pub(super) fn group(group: &Group) -> Value {
+pub(crate) fn group(group: &Group) -> Value {
     let mut told = described(group);
     told["kind"] = "APIGroup".into();
     told["apiVersion"] = "v1".into();
@@ -35,7 +35,7 @@ fn described(group: &Group) -> Value {
     json!({ "name": group.name, "versions": versions, "preferredVersion": group.preferred().map(told) })
 }
 
-pub(super) fn version(group: &str, version: &Version) -> Value {
+pub(crate) fn version(group: &str, version: &Version) -> Value {
     let api_version = if group.is_empty() { version.name.clone() } else { format!("{group}/{}", version.name) };
     let resources: Vec<Value> = version.resources.iter().flat_map(|resource| entries(resource)).collect();
     json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": resources })

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Who is at the other end of a connection, as far as its handshake tells.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Peer(pub(crate) Option<Arc<User>>);
+pub struct Peer(pub Option<Arc<User>>);
 
 pub(super) async fn authenticate(
     Extension(target): Extension<Target>,

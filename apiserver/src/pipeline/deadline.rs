@@ -1,10 +1,10 @@
 //! No request but a watch goes on forever.
 
 use super::refused;
+use crate::call::refuse;
 use crate::error::ApiError;
 use crate::options::Query;
 use crate::target::Target;
-use crate::verbs::refuse;
 use axum::Extension;
 use axum::extract::Request;
 use axum::middleware::Next;

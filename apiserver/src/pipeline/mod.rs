@@ -10,14 +10,15 @@ mod target;
 mod trace;
 mod workspace;
 
-pub(crate) use authenticate::Peer;
+pub use authenticate::Peer;
 pub use limit::Limits;
 
 use crate::api::Api;
 use crate::auth::Authorized;
+use crate::call::{self, Call, refuse};
 use crate::options::Query;
 use crate::target::Target;
-use crate::verbs::{self, Call, refuse};
+use crate::verbs;
 use axum::extract::{Request, State};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
@@ -51,7 +52,7 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let accept = parts.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let answered = match verbs::read(body).await {
+    let answered = match call::read(body).await {
         Ok(body) => {
             let call = Call { query, headers: parts.headers, body };
             verbs::dispatch(&api, target, &call).await

@@ -1,7 +1,7 @@
 //! A bug is an answer, not a dead connection.
 
+use crate::call::refuse;
 use crate::error::ApiError;
-use crate::verbs::refuse;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;

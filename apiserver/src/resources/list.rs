@@ -35,7 +35,7 @@ struct Token {
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
 impl Token {
-    fn new(revision: Option<Revision>, range: &KeyRange, last: &Key) -> String {
+    fn text(revision: Option<Revision>, range: &KeyRange, last: &Key) -> String {
         let shared = range.start().as_bytes().len().min(last.as_bytes().len());
         let start = String::from_utf8_lossy(&last.as_bytes()[shared..]).into_owned();
         let rv = revision.map_or(-1, |revision| i64::try_from(revision.0).unwrap_or(i64::MAX));
@@ -106,7 +106,7 @@ impl Resources {
         };
         match self.inner.store.snapshot_at(Revision(revision)) {
             Ok(snapshot) => Ok(Start { snapshot, range: rest }),
-            Err(ReadError::Compacted { .. }) => Err(ApiError::continue_expired(Token::new(None, range, &last))),
+            Err(ReadError::Compacted { .. }) => Err(ApiError::continue_expired(Token::text(None, range, &last))),
             Err(other) => Err(other.into()),
         }
     }
@@ -122,7 +122,7 @@ fn collect(start: &Start, range: &KeyRange, filter: &Filter, limit: usize) -> Re
         if limit > 0 && page.items.len() == limit {
             // This one is left, and whatever comes after it.
             let last = last.unwrap_or(entry.key);
-            page.next = Some(Token::new(Some(revision), range, &last));
+            page.next = Some(Token::text(Some(revision), range, &last));
             page.remaining = filter.is_everything().then(|| 1 + entries.count());
             return Ok(page);
         }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_token_is_read_back_and_a_made_up_one_is_refused() {
         let range = KeyRange::prefix("core/pods/-/w/");
-        let text = Token::new(Some(Revision(7)), &range, &Key::new("core/pods/-/w/n/p"));
+        let text = Token::text(Some(Revision(7)), &range, &Key::new("core/pods/-/w/n/p"));
         let token = Token::read(&text).unwrap();
         assert_eq!((token.rv, &*token.start), (7, "n/p"));
         for odd in ["", "x", "e30", &URL_SAFE_NO_PAD.encode(r#"{"v":"meta.k8s.io/v1","rv":0,"start":"a"}"#)] {

@@ -55,6 +55,7 @@ impl Resources {
     /// What an object becomes when its author wants it to be `new`.
     pub(super) fn replaced(&self, at: &ObjectRef, part: Part, old: &Object, mut new: Object) -> Result<Next, ApiError> {
         let (resource, ty) = (at.resource(), at.resource().stored_type());
+        // Whoever does not say which version is replaced means the one that is there.
         new.take_metadata_from(old, "resourceVersion");
         new.as_tree(|tree| openapi::defaults::apply(tree, ty));
         let (sight, ambient) = (self.sight(at.workspace()), &self.inner.ambient);

@@ -1,8 +1,8 @@
 //! `POST` to a collection.
 
-use super::respond::{Call, warn};
 use crate::api::Api;
 use crate::auth::Authorized;
+use crate::call::{Call, warn};
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::media::Form;

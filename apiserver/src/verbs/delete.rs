@@ -1,8 +1,8 @@
 //! `DELETE` of an object, or of all that match.
 
-use super::respond::Call;
 use crate::api::Api;
 use crate::auth::Authorized;
+use crate::call::Call;
 use crate::error::ApiError;
 use crate::media::{Encoding, Form, Offer};
 use crate::options::{DeleteOptions, ListOptions};

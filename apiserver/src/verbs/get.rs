@@ -1,8 +1,8 @@
 //! `GET` of one object.
 
-use super::respond::Call;
 use crate::api::Api;
 use crate::auth::Authorized;
+use crate::call::Call;
 use crate::error::ApiError;
 use crate::media::Offer;
 use crate::options;

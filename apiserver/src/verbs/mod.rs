@@ -2,22 +2,20 @@
 
 mod create;
 mod delete;
+mod discovery;
 mod get;
+mod health;
 mod list;
 mod patch;
-mod respond;
 mod review;
 mod scale;
 mod update;
 mod watch;
 
-pub(crate) use respond::{Call, plain, read, refuse};
-
 use crate::api::Api;
 use crate::auth::Authorized;
-use crate::discovery;
+use crate::call::{self, Call};
 use crate::error::ApiError;
-use crate::health;
 use crate::place::{Collection, ObjectRef};
 use crate::target::{Target, Verb};
 use axum::response::Response;
@@ -33,7 +31,7 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::OpenApi(what) => discovery::openapi(api, &what, call),
         Target::Version => discovery::version(api, call),
         Target::Health(probe) => Ok(health::answer(api, probe, call)),
-        Target::Metrics => Ok(api.metrics.answer()),
+        Target::Metrics => Ok(call::plain(http::StatusCode::OK, api.metrics.text())),
     }
 }
 

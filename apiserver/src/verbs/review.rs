@@ -1,9 +1,9 @@
 //! `POST` of a question: it is answered and not kept.
 
-use super::respond::Call;
 use crate::api::Api;
 use crate::auth::{Authorized, MASTERS, User};
 use crate::body::Decoded;
+use crate::call::Call;
 use crate::error::ApiError;
 use crate::media::Offer;
 use crate::object::Object;

@@ -1,9 +1,9 @@
 //! `PUT` of an object or a part of it.
 
 use super::create::answer;
-use super::respond::Call;
 use crate::api::Api;
 use crate::auth::Authorized;
+use crate::call::Call;
 use crate::error::ApiError;
 use crate::media::Offer;
 use crate::options::WriteOptions;

@@ -1,8 +1,8 @@
 //! `GET` of a collection or an object, with `watch`.
 
-use super::respond::{Call, event_buffer};
 use crate::api::Api;
 use crate::auth::Authorized;
+use crate::call::{Call, event_buffer};
 use crate::error::ApiError;
 use crate::media::Offer;
 use crate::options::ListOptions;

@@ -1,21 +1,32 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
 	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
 	"k8s.io/kube-aggregator/pkg/registry/apiservice"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
+	"k8s.io/kubernetes/pkg/apis/authentication"
+	_ "k8s.io/kubernetes/pkg/apis/authentication/install"
+	authenticationvalidation "k8s.io/kubernetes/pkg/apis/authentication/validation"
+	"k8s.io/kubernetes/pkg/apis/authorization"
+	_ "k8s.io/kubernetes/pkg/apis/authorization/install"
+	authorizationvalidation "k8s.io/kubernetes/pkg/apis/authorization/validation"
 	_ "k8s.io/kubernetes/pkg/apis/autoscaling/install"
 	_ "k8s.io/kubernetes/pkg/apis/batch/install"
 	_ "k8s.io/kubernetes/pkg/apis/certificates/install"
 	_ "k8s.io/kubernetes/pkg/apis/coordination/install"
+	"k8s.io/kubernetes/pkg/apis/core"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	corevalidation "k8s.io/kubernetes/pkg/apis/core/validation"
 	_ "k8s.io/kubernetes/pkg/apis/discovery/install"
 	_ "k8s.io/kubernetes/pkg/apis/events/install"
 	_ "k8s.io/kubernetes/pkg/apis/flowcontrol/install"
@@ -105,6 +116,7 @@ var strategies = map[string][2]any{
 	"apps/v1 Deployment":                                             {deployment.Strategy, deployment.StatusStrategy},
 	"apps/v1 ReplicaSet":                                             {replicaset.Strategy, replicaset.StatusStrategy},
 	"apps/v1 StatefulSet":                                            {statefulset.Strategy, statefulset.StatusStrategy},
+	"autoscaling/v1 HorizontalPodAutoscaler":                         {horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy},
 	"autoscaling/v2 HorizontalPodAutoscaler":                         {horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy},
 	"batch/v1 CronJob":                                               {cronjob.Strategy, cronjob.StatusStrategy},
 	"batch/v1 Job":                                                   {job.Strategy, job.StatusStrategy},
@@ -134,17 +146,42 @@ var strategies = map[string][2]any{
 	"storage.k8s.io/v1 VolumeAttributesClass":                        {volumeattributesclass.Strategy},
 }
 
+// Review judges an object that is not kept.
+type Review func(context.Context, runtime.Object) field.ErrorList
+
+var reviews = map[string]Review{
+	"authorization.k8s.io/v1 SubjectAccessReview": func(ctx context.Context, object runtime.Object) field.ErrorList {
+		return authorizationvalidation.ValidateSubjectAccessReviewCreate(ctx, legacyscheme.Scheme, object.(*authorization.SubjectAccessReview))
+	},
+	"authorization.k8s.io/v1 SelfSubjectAccessReview": func(ctx context.Context, object runtime.Object) field.ErrorList {
+		return authorizationvalidation.ValidateSelfSubjectAccessReviewCreate(ctx, legacyscheme.Scheme, object.(*authorization.SelfSubjectAccessReview))
+	},
+	"authorization.k8s.io/v1 LocalSubjectAccessReview": func(ctx context.Context, object runtime.Object) field.ErrorList {
+		return authorizationvalidation.ValidateLocalSubjectAccessReviewCreate(ctx, legacyscheme.Scheme, object.(*authorization.LocalSubjectAccessReview))
+	},
+	"authentication.k8s.io/v1 TokenRequest": func(_ context.Context, object runtime.Object) field.ErrorList {
+		return authenticationvalidation.ValidateTokenRequest(object.(*authentication.TokenRequest))
+	},
+	"v1 Binding": func(_ context.Context, object runtime.Object) field.ErrorList {
+		return corevalidation.ValidatePodBinding(object.(*core.Binding))
+	},
+}
+
 func find(words []string) (*Kind, error) {
 	if len(words) != 2 {
 		return nil, fmt.Errorf("kind <apiVersion> <Kind>")
 	}
-	found, ok := strategies[words[0]+" "+words[1]]
-	if !ok {
-		return nil, fmt.Errorf("no strategy is known")
-	}
 	version, err := schema.ParseGroupVersion(words[0])
 	if err != nil {
 		return nil, err
+	}
+	name := words[0] + " " + words[1]
+	if review, ok := reviews[name]; ok {
+		return &Kind{version: version, kind: words[1], review: review}, nil
+	}
+	found, ok := strategies[name]
+	if !ok {
+		return nil, fmt.Errorf("no strategy is known")
 	}
 	kind := &Kind{version: version, kind: words[1], strategy: found[0].(Strategy)}
 	kind.status, _ = found[1].(rest.RESTUpdateStrategy)

@@ -24,6 +24,12 @@ pub(super) fn autoscaler(errors: &mut Errors, object: &Node, old: Option<&Node>)
         Group::Needed
     };
     reference(errors, &target, group);
+    // The older version's one metric is the first of the newer one's.
+    let used = spec.at("targetCPUUtilizationPercentage");
+    if used.exists() && used.int() < 1 {
+        let target = spec.at("metrics").item(0).at("resource").at("target");
+        errors.invalid_value(&target.at("averageUtilization"), used.int(), "must be greater than 0");
+    }
     metrics(errors, &spec);
     for rules in ["scaleUp", "scaleDown"].map(|name| spec.at("behavior").at(name)) {
         if rules.exists() {

@@ -10,6 +10,13 @@ pub(super) const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 const IMMUTABLE: &str =
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
+const RESIZE_STATES: [&str; 5] = [
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+];
 /// All other fields of a template's metadata make no sense.
 const TEMPLATE_META: [&str; 2] = ["annotations", "labels"];
 
@@ -165,8 +172,40 @@ pub(super) fn claim_status(errors: &mut Errors, new: &Node, _old: &Node) {
     if new.at("spec").at("accessModes").is_empty() {
         errors.required(&Node::nowhere("Spec").at("accessModes"), "");
     }
-    for (_, amount) in new.at("status").at("capacity").entries() {
+    let status = new.at("status");
+    for (_, amount) in status.at("capacity").entries() {
         basic_amount(errors, &amount);
+    }
+    let resizing = status.at("allocatedResourceStatuses");
+    for (name, state) in resizing.entries() {
+        resource_key(errors, &resizing, name);
+        if !RESIZE_STATES.contains(&state.text()) {
+            errors.unsupported_value(&resizing, name, &RESIZE_STATES);
+        }
+    }
+    let allocated = status.at("allocatedResources");
+    for (name, amount) in allocated.entries() {
+        let before = errors.len();
+        resource_key(errors, &allocated, name);
+        if errors.len() > before {
+            continue;
+        }
+        basic_amount(errors, &amount);
+        if errors.len() == before {
+            pod::resource_quantity(errors, &amount, "storage");
+        }
+    }
+}
+
+/// A claim is of storage, and of whatever others have defined.
+fn resource_key(errors: &mut Errors, map: &Node, name: &str) {
+    let wrong = names::qualified_name(name);
+    let native = !name.contains('/') || name.contains("kubernetes.io/");
+    if wrong.is_empty() && native && name != "storage" {
+        errors.unsupported_value(map, name, &["storage"]);
+    }
+    for message in wrong {
+        errors.invalid_value(map, name, message);
     }
 }
 

@@ -59,6 +59,9 @@ fn port(errors: &mut Errors, port: &Node, several: bool) {
 }
 
 pub(super) fn slice(errors: &mut Errors, object: &Node, old: Option<&Node>) {
+    if old.is_some() {
+        errors.one_of(&object.at("addressType"), &ADDRESS_TYPES);
+    }
     slice_ports(errors, &object.at("ports"));
     let endpoints = object.at("endpoints");
     if old.is_some_and(|old| old.at("endpoints").same(&endpoints)) {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::tree::{Errors, Node};
 use super::{names, pod};
+use crate::scalar::base64;
 
 const PRECEDENCE_MAX: i64 = 10000;
 const QUEUES_MAX: i64 = 10_000_000;
@@ -246,18 +247,18 @@ pub(super) fn priority_level_declared(errors: &mut Errors, new: &Node, old: Opti
         return;
     }
     let (kind, limited) = (spec.at("type"), spec.at("limited"));
+    member(errors, &spec, "exempt", "Exempt", false);
+    member(errors, &spec, "limited", "Limited", true);
     if kind.is_empty() {
         errors.required(&kind, "");
     }
     let response = limited.at("limitResponse");
     if limited.exists() {
+        member(errors, &response, "queuing", "Queue", true);
         if response.at("type").is_empty() {
             errors.required(&response.at("type"), "");
         }
-        member(errors, &response, "queuing", "Queue", true);
     }
-    member(errors, &spec, "exempt", "Exempt", false);
-    member(errors, &spec, "limited", "Limited", true);
 }
 
 /// A field that only one type has, and may have to have.
@@ -273,6 +274,11 @@ fn member<'a>(errors: &mut Errors, at: &Node<'a>, name: &'a str, kind: &str, nee
 pub(super) fn signing_request(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
     let spec = object.at("spec");
     let (usages, signer, seconds) = (spec.at("usages"), spec.at("signerName"), spec.at("expirationSeconds"));
+    let request = base64::decode(spec.at("request").text()).unwrap_or_default();
+    let begin = b"-----BEGIN CERTIFICATE REQUEST-----";
+    if !request.windows(begin.len()).any(|part| part == begin) {
+        errors.invalid(&spec.at("request"), "PEM block type must be CERTIFICATE REQUEST");
+    }
     if usages.is_empty() {
         errors.required(&usages, "");
     }

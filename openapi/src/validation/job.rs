@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::names::{self, NameRule};
 use super::tree::{Errors, Node};
-use super::{cron, pod, selector};
+use super::{cron, pod, selector, success};
 
 const MANAGED_BY_BYTES_MAX: usize = 63;
 const PARALLELISM_MAX: i64 = 100_000;
@@ -59,7 +59,7 @@ fn generated_selector(errors: &mut Errors, object: &Node) {
         if !label.exists() {
             errors.required(&label, &format!("must be '{}'", expected(of_uid)));
         } else if label.text() != expected(of_uid) {
-            errors.invalid_value(&label, labels.value().clone(), format!("must be '{}'", expected(of_uid)));
+            errors.invalid_showing(&label, &labels, format!("must be '{}'", expected(of_uid)));
         }
     }
     let generated: Value =
@@ -104,8 +104,12 @@ fn job_spec(errors: &mut Errors, spec: &Node) {
     if spec.at("podFailurePolicy").exists() {
         failure_policy(errors, spec);
     }
-    if spec.at("successPolicy").exists() && !is_indexed(spec) {
-        errors.invalid(&spec.at("successPolicy"), "requires indexed completion mode");
+    if spec.at("successPolicy").exists() {
+        if is_indexed(spec) {
+            success::success_policy(errors, spec);
+        } else {
+            errors.invalid(&spec.at("successPolicy"), "requires indexed completion mode");
+        }
     }
     replacement_policy(errors, spec);
     pod::template(errors, &spec.at("template"), &[]);

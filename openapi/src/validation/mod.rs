@@ -16,15 +16,19 @@ mod meta;
 pub mod names;
 mod net;
 mod networking;
+mod node;
 mod pod;
 mod policy;
 mod print;
 mod quota;
 mod rbac;
+mod review;
 mod rules;
 mod selector;
 mod service;
+mod status;
 mod storage;
+mod success;
 mod tree;
 mod webhook;
 mod workload;
@@ -44,8 +48,9 @@ pub fn create(object: &Value, ty: &'static Type) -> Vec<FieldError> {
     let mut errors = Errors::of(ty);
     let object = Node::root(object);
     whole(&mut errors, &rules, &object, None);
-    if errors.is_empty() {
-        meta::common(&mut errors, &object.at("metadata"), is_namespaced(ty), NameRule::PathSegment);
+    if errors.is_empty() && rules.metadata != Metadata::Free {
+        let rule = if name_rule(ty) == NameRule::Declared { NameRule::Declared } else { NameRule::PathSegment };
+        meta::common(&mut errors, &object.at("metadata"), is_namespaced(ty), rule);
     }
     declared(errors, &rules, &object, None)
 }
@@ -55,8 +60,10 @@ pub fn update(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldError> {
     let rules = rules::of(ty);
     let mut errors = Errors::of(ty);
     let (new, old) = (Node::root(new), Node::root(old));
-    common_update(&mut errors, &new, &old);
-    if rules.metadata == Metadata::Kubernetes {
+    if rules.metadata != Metadata::Free {
+        common_update(&mut errors, &new, &old);
+    }
+    if matches!(rules.metadata, Metadata::Kubernetes | Metadata::AnyName) {
         meta::update(&mut errors, &new, &old);
     }
     match rules.order {
@@ -87,7 +94,7 @@ pub fn update_status(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldEr
     let mut errors = Errors::of(ty);
     let (new, old) = (Node::root(new), Node::root(old));
     common_update(&mut errors, &new, &old);
-    if rules.metadata == Metadata::Kubernetes {
+    if matches!(rules.metadata, Metadata::Kubernetes | Metadata::AnyName) {
         meta::update(&mut errors, &new, &old);
     }
     (rules.status)(&mut errors, &new, &old);
@@ -115,8 +122,9 @@ fn whole(errors: &mut Errors, rules: &Rules, object: &Node, old: Option<&Node>) 
     let (meta, namespaced, rule) = (object.at("metadata"), is_namespaced(ty), name_rule(ty));
     match rules.metadata {
         Metadata::Kubernetes | Metadata::Created => meta::create(errors, &meta, namespaced, rule),
+        Metadata::AnyName => meta::create(errors, &meta, namespaced, NameRule::Declared),
         Metadata::Common => meta::common(errors, &meta, namespaced, rule),
-        Metadata::None => {}
+        Metadata::None | Metadata::Free => {}
     }
     (rules.body)(errors, object, old);
 }

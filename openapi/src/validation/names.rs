@@ -26,6 +26,10 @@ pub enum NameRule {
     Address,
     /// `<version>.<group>`, as the object's spec has them.
     ApiService,
+    /// Subdomain, after the name of a signer if the object has one: `<domain>:<name>:`.
+    TrustBundle,
+    /// Subdomain, told after everything else.
+    Declared,
 }
 
 /// How the objects of this kind may be named.
@@ -40,6 +44,8 @@ pub fn name_rule(ty: &Type) -> NameRule {
         }
         ("networking.k8s.io/v1", "IPAddress") => NameRule::Address,
         ("apiregistration.k8s.io/v1", "APIService") => NameRule::ApiService,
+        ("certificates.k8s.io/v1", "ClusterTrustBundle") => NameRule::TrustBundle,
+        ("v1", "ReplicationController") => NameRule::Declared,
         ("certificates.k8s.io/v1", "CertificateSigningRequest")
         | ("policy/v1", "PodDisruptionBudget")
         | ("v1", "Event") => NameRule::PathSegment,
@@ -53,6 +59,8 @@ impl NameRule {
         let masked = masked(name, prefix);
         match self {
             Self::Subdomain | Self::CronJob => dns1123_subdomain(&masked),
+            Self::TrustBundle => dns1123_subdomain(masked.rsplit_once(':').map_or(masked.as_str(), |(_, own)| own)),
+            Self::Declared => Vec::new(),
             Self::Label => dns1123_label(&masked),
             Self::PathSegment | Self::ApiService if prefix => path_segment_prefix(name),
             Self::PathSegment | Self::ApiService => path_segment(name),
@@ -134,6 +142,12 @@ pub fn dns1123_label(text: &str) -> Vec<String> {
 pub(super) fn short_name(text: &str) -> Vec<String> {
     let counted = |wrong: String| if wrong == characters_max(LABEL_MAX) { bytes_max(LABEL_MAX) } else { wrong };
     dns1123_label(text).into_iter().map(counted).collect()
+}
+
+/// A subdomain by the words that fields declare of themselves, which count bytes.
+pub(super) fn long_name(text: &str) -> Vec<String> {
+    let counted = |wrong: String| if wrong == characters_max(SUBDOMAIN_MAX) { bytes_max(SUBDOMAIN_MAX) } else { wrong };
+    dns1123_subdomain(text).into_iter().map(counted).collect()
 }
 
 /// A subdomain in any case, by the words that fields declare of themselves.
@@ -254,6 +268,19 @@ pub(super) fn header_name(text: &str) -> Vec<String> {
     let words = "a valid HTTP header must consist of alphanumeric characters or '-'";
     let right = !text.is_empty() && text.bytes().all(|byte| any_case(byte) || byte == b'-');
     refuse(&[(!right, regex_text(words, "[-A-Za-z0-9]+", &["X-Header-Name"]))])
+}
+
+/// Why a condition is as it is, in one word.
+pub(super) fn condition_reason(text: &str) -> Vec<String> {
+    let words = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric \
+                 characters or '_,:', and must end with an alphanumeric character or '_'";
+    let end = |byte: &u8| any_case(*byte) || *byte == b'_';
+    let bytes = text.as_bytes();
+    let right = bytes.first().is_some_and(u8::is_ascii_alphabetic)
+        && bytes.last().is_some_and(end)
+        && bytes.iter().all(|byte| end(byte) || b",:".contains(byte));
+    let examples = ["my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB"];
+    refuse(&[(!right, regex_text(words, "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", &examples))])
 }
 
 /// The name of a port of a container.

@@ -303,7 +303,7 @@ pub(super) fn service_cidr(errors: &mut Errors, object: &Node, _old: Option<&Nod
         return errors.required(&ranges, "at least one CIDR required");
     }
     if ranges.len() > 2 {
-        return errors.invalid_value(&ranges, object.at("spec").value().clone(), "may only hold up to 2 values");
+        return errors.invalid_showing(&ranges, &object.at("spec"), "may only hold up to 2 values");
     }
     for range in ranges.items() {
         errors.refuse(&range, net::range_problems(range.text()));
@@ -330,13 +330,23 @@ pub(super) fn service_cidr_update(errors: &mut Errors, new: &Node, old: &Node) {
     }
 }
 
-pub(super) fn ip_address(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
+pub(super) fn ip_address(errors: &mut Errors, object: &Node, old: Option<&Node>) {
     let parent = object.at("spec").at("parentRef");
+    if !parent.exists() {
+        if old.is_some() {
+            errors.required(&parent, "");
+        }
+        return;
+    }
     if !parent.at("group").is_empty() {
         group(errors, &parent.at("group"));
     }
-    for name in ["resource", "name", "namespace"].map(|name| parent.at(name)) {
-        errors.refuse(&name, names::path_segment(name.text()));
+    for (name, needed) in [("resource", true), ("name", true), ("namespace", false)] {
+        let value = parent.at(name);
+        if value.is_empty() && needed && old.is_some() {
+            errors.required(&value, "");
+        }
+        errors.refuse(&value, names::path_segment(value.text()));
     }
 }
 

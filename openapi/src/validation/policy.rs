@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::tree::{Errors, Node};
-use super::{names, pod, selector, workload};
+use super::{names, pod, selector, status, workload};
 
 const USER_PRIORITY_MAX: i64 = 1_000_000_000;
 const EVENT_WORD_BYTES_MAX: usize = 128;
@@ -30,6 +30,7 @@ pub(super) fn disruption_budget(errors: &mut Errors, object: &Node, _old: Option
 }
 
 pub(super) fn disruption_budget_status(errors: &mut Errors, new: &Node, _old: &Node) {
+    status::conditions(errors, &new.at("status").at("conditions"));
     for name in ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"] {
         errors.negative(&new.at("status").at(name));
     }
@@ -73,8 +74,9 @@ pub(super) fn priority_class_update(errors: &mut Errors, new: &Node, old: &Node)
 }
 
 pub(super) fn runtime_class(errors: &mut Errors, object: &Node, old: Option<&Node>) {
-    if old.is_some() {
-        return;
+    let handler = object.at("handler");
+    if old.is_some() && !handler.is_empty() {
+        errors.refuse(&handler, names::dns1123_label(handler.text()));
     }
     let fixed = object.at("overhead").at("podFixed");
     if object.at("overhead").exists() {
@@ -95,7 +97,12 @@ pub(super) fn runtime_class(errors: &mut Errors, object: &Node, old: Option<&Nod
 pub(super) fn runtime_class_declared(errors: &mut Errors, new: &Node, old: Option<&Node>) {
     let handler = new.at("handler");
     match old {
-        Some(old) if old.at("handler").text() != handler.text() => errors.declared_immutable(&handler),
+        Some(old) if old.at("handler").text() != handler.text() => {
+            errors.declared_immutable(&handler);
+            if handler.is_empty() {
+                errors.required(&handler, "");
+            }
+        }
         Some(_) => {}
         None if handler.is_empty() => errors.required(&handler, ""),
         None => errors.refuse(&handler, names::short_name(handler.text())),

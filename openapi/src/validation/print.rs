@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::builtin::{Element, Field, Type};
+use crate::builtin::{Element, Field, Form, Type};
 use crate::field::shown;
 
 /// The struct type of a field's values.
@@ -16,6 +16,17 @@ pub(super) fn struct_of(field: &'static Field) -> Option<&'static Type> {
 /// A text as Go's JSON has it, which escapes what HTML would read as its own.
 fn text(text: &str) -> String {
     Value::from(text).to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+/// What Go prints for a field that nobody filled.
+pub(super) fn nothing(field: &'static Field) -> String {
+    let text = match (field.form, field.element) {
+        (Form::One, Element::String) => "\"\"",
+        (Form::One, Element::Bool) => "false",
+        (Form::One, Element::Int32 | Element::Int64) => "0",
+        _ => "null",
+    };
+    text.to_owned()
 }
 
 /// `ty` is the type of the value, or of the values that a list or map holds.

@@ -56,18 +56,21 @@ fn covers(scope: &str, resource: &str) -> bool {
     }
 }
 
-/// How many of the limited resources the scope says nothing of.
-fn uncovered(spec: &Node, scope: &str) -> usize {
-    spec.at("hard").entries().filter(|(name, _)| is_quota(name) && !covers(scope, name)).count()
+/// The scopes that say nothing of some limited resource.
+fn not_covering(spec: &Node) -> Vec<&'static str> {
+    let hard = spec.at("hard");
+    let misses = |scope: &&str| hard.entries().any(|(name, _)| is_quota(name) && !covers(scope, name));
+    SCOPES.into_iter().filter(misses).collect()
 }
 
 fn scopes(errors: &mut Errors, spec: &Node) {
     let list = spec.at("scopes");
+    let not_covering = not_covering(spec);
     for scope in list.texts() {
         if !SCOPES.contains(&scope) {
             errors.invalid(&list, "unsupported scope");
         }
-        for _ in 0..uncovered(spec, scope) {
+        if not_covering.contains(&scope) {
             errors.invalid(&list, "unsupported scope applied to resource");
         }
     }
@@ -77,7 +80,7 @@ fn scopes(errors: &mut Errors, spec: &Node) {
 fn conflicts(errors: &mut Errors, at: &Node, shown: &Node, scopes: &[&str]) {
     for pair in CONFLICTS {
         if pair.iter().all(|scope| scopes.contains(scope)) {
-            errors.invalid_value(at, shown.value().clone(), "conflicting scopes");
+            errors.invalid_showing(at, shown, "conflicting scopes");
         }
     }
 }
@@ -85,14 +88,15 @@ fn conflicts(errors: &mut Errors, at: &Node, shown: &Node, scopes: &[&str]) {
 fn selector(errors: &mut Errors, spec: &Node) {
     let selector = spec.at("scopeSelector");
     let list = selector.at("matchExpressions");
+    let not_covering = not_covering(spec);
     for requirement in list.items() {
         let (scope, operator) = (requirement.at("scopeName").text(), requirement.at("operator").text());
         let values = requirement.at("values").placed_at(&list.at("values"));
         if !SCOPES.contains(&scope) {
             errors.invalid_value(&list.at("scopeName"), scope, "unsupported scope");
         }
-        for _ in 0..uncovered(spec, scope) {
-            errors.invalid_value(&list, selector.value().clone(), "unsupported scope applied to resource");
+        if not_covering.contains(&scope) {
+            errors.invalid_showing(&list, &selector, "unsupported scope applied to resource");
         }
         let alone = SCOPES.contains(&scope) && !["PriorityClass", "VolumeAttributesClass"].contains(&scope);
         if alone && operator != "Exists" {

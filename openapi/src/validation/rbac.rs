@@ -55,21 +55,24 @@ pub(super) fn rules_declared(errors: &mut Errors, new: &Node, old: Option<&Node>
     }
 }
 
-pub(super) fn role_binding(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
-    binding(errors, object, &["Role", "ClusterRole"]);
+pub(super) fn role_binding(errors: &mut Errors, object: &Node, old: Option<&Node>) {
+    binding(errors, object, &["Role", "ClusterRole"], old);
 }
 
-pub(super) fn cluster_role_binding(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
-    binding(errors, object, &["ClusterRole"]);
+pub(super) fn cluster_role_binding(errors: &mut Errors, object: &Node, old: Option<&Node>) {
+    binding(errors, object, &["ClusterRole"], old);
 }
 
-fn binding(errors: &mut Errors, object: &Node, kinds: &[&str]) {
+fn binding(errors: &mut Errors, object: &Node, kinds: &[&str], old: Option<&Node>) {
     let role = object.at("roleRef");
     if !role.at("apiGroup").is(GROUP) {
         errors.unsupported(&role.at("apiGroup"), &[GROUP]);
     }
     if !kinds.contains(&role.at("kind").text()) {
         errors.unsupported(&role.at("kind"), kinds);
+    }
+    if role.at("name").is_empty() && old.is_some() {
+        errors.required(&role.at("name"), "");
     }
     if !role.at("name").is_empty() {
         errors.refuse(&role.at("name"), names::path_segment(role.at("name").text()));
@@ -110,7 +113,7 @@ pub(super) fn binding_declared(errors: &mut Errors, new: &Node, old: Option<&Nod
         }
     }
     let role = new.at("roleRef");
-    if role.at("name").is_empty() && !old.is_some_and(|old| old.at("roleRef").same(&role)) {
+    if role.at("name").is_empty() && old.is_none() {
         errors.required(&role.at("name"), "");
     }
 }

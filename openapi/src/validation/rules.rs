@@ -2,8 +2,8 @@
 
 use super::tree::{Errors, Node};
 use super::{
-    autoscaling, claim, config, endpoints, flow, job, networking, pod, policy, quota, rbac, service, storage, webhook,
-    workload,
+    autoscaling, claim, config, endpoints, flow, job, networking, node, pod, policy, quota, rbac, review, service,
+    status, storage, webhook, workload,
 };
 use crate::builtin::Type;
 
@@ -28,11 +28,15 @@ pub(super) struct Rules {
 pub(super) enum Metadata {
     /// Those of Kubernetes' own kinds, for the object and for its changes.
     Kubernetes,
+    /// The same, for any name.
+    AnyName,
     /// Those of Kubernetes' own kinds, for the object only.
     Created,
     /// The same again, with the kind's own rule of names.
     Common,
     None,
+    /// The object is not kept: not even those hold.
+    Free,
 }
 
 /// In which order an update is judged, after its metadata. The whole is the body and, again, the metadata.
@@ -76,16 +80,19 @@ pub(super) fn of(ty: &Type) -> Rules {
         "networking.k8s.io/v1" => networking(ty.name),
         "rbac.authorization.k8s.io/v1" => rbac(ty.name),
         "admissionregistration.k8s.io/v1" => admission(ty.name),
+        "apiextensions.k8s.io/v1" => nothing().metadata(Metadata::Common),
         "apiregistration.k8s.io/v1" => Rules::new(Order::ChangeThenWhole, webhook::api_service)
             .change(webhook::api_service_update)
             .metadata(Metadata::Common),
-        "autoscaling/v2" => Rules::new(Order::BodyThenChange, autoscaling::autoscaler)
+        "authentication.k8s.io/v1" | "authorization.k8s.io/v1" => reviews(ty.name),
+        "autoscaling/v1" if ty.name == "Scale" => unkept(review::scale),
+        "autoscaling/v1" | "autoscaling/v2" => Rules::new(Order::BodyThenChange, autoscaling::autoscaler)
             .status(autoscaling::autoscaler_status)
             .declared(autoscaling::autoscaler_declared),
         "certificates.k8s.io/v1" if ty.name == "CertificateSigningRequest" => {
-            Rules::new(Order::WholeThenChange, flow::signing_request).metadata(Metadata::Created)
+            Rules::new(Order::WholeThenChange, flow::signing_request).metadata(Metadata::AnyName)
         }
-        "coordination.k8s.io/v1" => Rules::new(Order::BodyThenChange, policy::lease),
+        "coordination.k8s.io/v1" => Rules::new(Order::BodyThenChange, policy::lease).metadata(Metadata::Common),
         "discovery.k8s.io/v1" => Rules::new(Order::WholeThenChange, endpoints::slice)
             .declared(endpoints::slice_declared)
             .metadata(Metadata::Created),
@@ -93,9 +100,10 @@ pub(super) fn of(ty: &Type) -> Rules {
             .change(policy::event_v1_update)
             .metadata(Metadata::None),
         "flowcontrol.apiserver.k8s.io/v1" => flow_control(ty.name),
-        "node.k8s.io/v1" => {
-            Rules::new(Order::BodyThenChange, policy::runtime_class).declared(policy::runtime_class_declared)
-        }
+        "node.k8s.io/v1" => Rules::new(Order::WholeThenChange, policy::runtime_class)
+            .declared(policy::runtime_class_declared)
+            .metadata(Metadata::Common),
+        "policy/v1" if ty.name == "Eviction" => unkept(|_, _, _| {}),
         "policy/v1" if ty.name == "PodDisruptionBudget" => {
             Rules::new(Order::WholeThenChange, policy::disruption_budget)
                 .status(policy::disruption_budget_status)
@@ -113,21 +121,36 @@ fn nothing() -> Rules {
     Rules::new(Order::Change, |_, _, _| {})
 }
 
-fn core(kind: &str) -> Rules {
-    use Order::{BodyThenChange, Change, ChangeThenBody, ChangeThenWhole, WholeThenChange};
+fn unkept(body: Body) -> Rules {
+    Rules::new(Order::WholeThenChange, body).metadata(Metadata::Free)
+}
+
+fn reviews(kind: &str) -> Rules {
     match kind {
+        "LocalSubjectAccessReview" => unkept(review::local_access_review),
+        "SelfSubjectAccessReview" => unkept(review::self_access_review),
+        "SubjectAccessReview" => unkept(review::access_review),
+        "TokenRequest" => unkept(review::token_request),
+        _ => unkept(|_, _, _| {}),
+    }
+}
+
+fn core(kind: &str) -> Rules {
+    use Order::{BodyThenChange, ChangeThenBody, ChangeThenWhole, WholeThenChange};
+    match kind {
+        "Binding" => unkept(review::binding),
+        "Node" => Rules::new(WholeThenChange, node::node).change(node::node_update).status(node::node_update),
         "ConfigMap" => Rules::new(ChangeThenWhole, config::config_map).change(config::config_map_update),
         "Endpoints" => Rules::new(ChangeThenWhole, endpoints::endpoints),
         "Event" => Rules::new(WholeThenChange, policy::core_event).metadata(Metadata::None),
         "LimitRange" => Rules::new(WholeThenChange, quota::limit_range).metadata(Metadata::Created),
-        "PersistentVolume" => Rules::new(WholeThenChange, storage::volume)
-            .change(storage::volume_update)
-            .status(storage::volume_status)
-            .metadata(Metadata::Created),
+        "PersistentVolume" => {
+            Rules::new(WholeThenChange, storage::volume).change(storage::volume_update).status(storage::volume_status)
+        }
         "ResourceQuota" => Rules::new(BodyThenChange, quota::resource_quota)
             .change(quota::resource_quota_update)
             .status(quota::resource_quota_status),
-        "Namespace" => Rules::new(Change, config::namespace).status(config::namespace_status),
+        "Namespace" => Rules::new(WholeThenChange, config::namespace).status(config::namespace_status),
         "PersistentVolumeClaim" => {
             Rules::new(WholeThenChange, claim::claim).change(claim::claim_update).status(claim::claim_status)
         }
@@ -146,12 +169,12 @@ fn core(kind: &str) -> Rules {
 }
 
 fn apps(kind: &str) -> Rules {
-    use Order::{BodyThenChange, ChangeThenWhole};
+    use Order::{BodyThenChange, ChangeThenBody, ChangeThenWhole};
     match kind {
         "ControllerRevision" => {
             Rules::new(ChangeThenWhole, workload::controller_revision).change(workload::controller_revision_update)
         }
-        "DaemonSet" => Rules::new(BodyThenChange, workload::daemon_set)
+        "DaemonSet" => Rules::new(ChangeThenBody, workload::daemon_set)
             .change(workload::kept_selector)
             .status(workload::daemon_set_status),
         "Deployment" => Rules::new(BodyThenChange, workload::deployment)
@@ -176,9 +199,9 @@ fn batch(kind: &str) -> Rules {
 }
 
 fn networking(kind: &str) -> Rules {
-    use Order::{BodyThenChange, Change, ChangeThenWhole};
+    use Order::{BodyThenChange, Change, ChangeThenWhole, WholeThenChange};
     match kind {
-        "IPAddress" => Rules::new(Change, networking::ip_address).declared(networking::ip_address_declared),
+        "IPAddress" => Rules::new(WholeThenChange, networking::ip_address).declared(networking::ip_address_declared),
         "Ingress" => Rules::new(ChangeThenWhole, networking::ingress).status(networking::ingress_status),
         "IngressClass" => Rules::new(ChangeThenWhole, networking::ingress_class)
             .change(networking::ingress_class_update)
@@ -211,16 +234,16 @@ fn admission(kind: &str) -> Rules {
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
             Rules::new(Order::WholeThenChange, webhook::configuration).metadata(Metadata::Common)
         }
-        _ => nothing(),
+        _ => nothing().metadata(Metadata::Common),
     }
 }
 
 fn flow_control(kind: &str) -> Rules {
     let rules = match kind {
-        "FlowSchema" => Rules::new(Order::WholeThenChange, flow::flow_schema),
-        "PriorityLevelConfiguration" => {
-            Rules::new(Order::WholeThenChange, flow::priority_level).declared(flow::priority_level_declared)
-        }
+        "FlowSchema" => Rules::new(Order::WholeThenChange, flow::flow_schema).status(status::typed_conditions),
+        "PriorityLevelConfiguration" => Rules::new(Order::WholeThenChange, flow::priority_level)
+            .status(status::typed_conditions)
+            .declared(flow::priority_level_declared),
         _ => nothing(),
     };
     rules.metadata(Metadata::Created)
@@ -230,11 +253,13 @@ fn storage(kind: &str) -> Rules {
     use Order::{BodyThenChange, ChangeThenWhole, WholeThenChange};
     match kind {
         "CSIDriver" => Rules::new(BodyThenChange, storage::csi_driver).change(storage::csi_driver_update),
-        "CSINode" => Rules::new(WholeThenChange, storage::csi_node).metadata(Metadata::Created),
-        "CSIStorageCapacity" => {
-            Rules::new(BodyThenChange, storage::storage_capacity).change(storage::storage_capacity_update)
+        "CSINode" => {
+            Rules::new(WholeThenChange, storage::csi_node).change(storage::csi_node_update).metadata(Metadata::Created)
         }
-        "StorageClass" => Rules::new(BodyThenChange, storage::storage_class).declared(storage::storage_class_declared),
+        "CSIStorageCapacity" => {
+            Rules::new(WholeThenChange, storage::storage_capacity).change(storage::storage_capacity_update)
+        }
+        "StorageClass" => Rules::new(WholeThenChange, storage::storage_class).declared(storage::storage_class_declared),
         "VolumeAttachment" => Rules::new(WholeThenChange, storage::attachment)
             .declared(storage::attachment_declared)
             .metadata(Metadata::Created),

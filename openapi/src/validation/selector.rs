@@ -23,15 +23,30 @@ pub(super) fn labels(errors: &mut Errors, map: &Node) {
 pub(super) fn selector(errors: &mut Errors, at: &Node) {
     labels(errors, &at.at("matchLabels"));
     for requirement in at.at("matchExpressions").items() {
-        operator(errors, &requirement);
-        label_name(errors, &requirement.at("key"));
-        for value in requirement.at("values").items() {
-            errors.refuse(&value, names::label_value(value.text()));
+        let operator = requirement.at("operator");
+        known_operator(errors, &requirement);
+        if !["In", "NotIn", "Exists", "DoesNotExist"].contains(&operator.text()) {
+            errors.invalid_value(&operator, operator.text(), "not a valid selector operator");
         }
+        key_and_values(errors, &requirement);
     }
 }
 
-fn operator(errors: &mut Errors, requirement: &Node) {
+/// A requirement whose operator may be one that this server does not know.
+pub(super) fn lenient_requirement(errors: &mut Errors, requirement: &Node) {
+    known_operator(errors, requirement);
+    key_and_values(errors, requirement);
+}
+
+fn key_and_values(errors: &mut Errors, requirement: &Node) {
+    label_name(errors, &requirement.at("key"));
+    for value in requirement.at("values").items() {
+        errors.refuse(&value, names::label_value(value.text()));
+    }
+}
+
+/// What the known operators ask of the values.
+pub(super) fn known_operator(errors: &mut Errors, requirement: &Node) {
     let values = requirement.at("values");
     match requirement.at("operator").text() {
         "In" | "NotIn" if values.is_empty() => {
@@ -40,8 +55,7 @@ fn operator(errors: &mut Errors, requirement: &Node) {
         "Exists" | "DoesNotExist" if !values.is_empty() => {
             errors.forbidden(&values, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
         }
-        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-        other => errors.invalid_value(&requirement.at("operator"), other, "not a valid selector operator"),
+        _ => {}
     }
 }
 

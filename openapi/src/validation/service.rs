@@ -323,7 +323,7 @@ fn kept_ips(errors: &mut Errors, new: &Node, old: &Node) {
     let (texts, known) = (ips.texts(), before.texts());
     let changed = |errors: &mut Errors, at: usize| {
         let item = ips.item(at);
-        errors.invalid_value(&item, ips.value().clone(), "may not change once set");
+        errors.invalid_showing(&item, &ips, "may not change once set");
     };
     if known.len() == texts.len() {
         for at in (0..known.len()).filter(|at| known[*at] != texts[*at]) {
@@ -332,7 +332,7 @@ fn kept_ips(errors: &mut Errors, new: &Node, old: &Node) {
         return;
     }
     if texts.is_empty() {
-        errors.invalid_value(&ips.item(0), ips.value().clone(), "primary clusterIP can not be unset");
+        errors.invalid_showing(&ips.item(0), &ips, "primary clusterIP can not be unset");
     } else if !known.is_empty() && texts[0] != known[0] {
         changed(errors, 0);
     }
@@ -351,15 +351,15 @@ fn kept_families(errors: &mut Errors, new: &Node, old: &Node) {
     let first = families.item(0);
     if known.len() == texts.len() {
         for _ in known.iter().zip(&texts).filter(|(before, after)| before != after) {
-            errors.invalid_value(&first, families.value().clone(), "may not change once set");
+            errors.invalid_showing(&first, &families, "may not change once set");
         }
         return;
     }
     if known.len() > texts.len() && new.at("clusterIPs").is_empty() {
-        errors.invalid_value(&first, families.value().clone(), "primary ipFamily can not be unset");
+        errors.invalid_showing(&first, &families, "primary ipFamily can not be unset");
     }
     if !texts.is_empty() && !known.is_empty() && texts[0] != known[0] {
-        errors.invalid_value(&first, new.at("clusterIPs").value().clone(), "may not change once set");
+        errors.invalid_showing(&first, &new.at("clusterIPs"), "may not change once set");
     }
     if known.len() > texts.len() && texts.len() == 1 && !new.at("ipFamilyPolicy").is("SingleStack") {
         let detail = "must be set to 'SingleStack' when releasing the secondary ipFamily";

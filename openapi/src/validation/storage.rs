@@ -1,6 +1,6 @@
 //! PersistentVolume, StorageClass, VolumeAttachment, VolumeAttributesClass and what CSI adds.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -87,6 +87,16 @@ pub(super) fn volume(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
     if mode.exists() && !VOLUME_MODES.contains(&mode.text()) {
         errors.unsupported(&mode, &VOLUME_MODES);
     }
+    let class = spec.at("volumeAttributesClassName");
+    if class.exists() {
+        if class.is_empty() {
+            errors.required(&class, "an empty string is disallowed");
+        }
+        claim::class_name(errors, &class);
+        if !spec.at("csi").exists() {
+            errors.required(&spec.at("csi"), "has to be specified when using volumeAttributesClassName");
+        }
+    }
 }
 
 fn volume_source(errors: &mut Errors, spec: &Node) {
@@ -166,6 +176,10 @@ pub(super) fn volume_update(errors: &mut Errors, new: &Node, old: &Node) {
         let place = affinity.placed_at(&Node::nowhere("nodeAffinity"));
         errors.invalid(&place, "field is immutable, except for updating from beta label to GA");
     }
+    let class = spec.at("volumeAttributesClassName");
+    if before.at("volumeAttributesClassName").exists() && !class.exists() {
+        errors.forbidden(&class, "update from non-nil value to nil is forbidden");
+    }
 }
 
 pub(super) fn volume_status(errors: &mut Errors, new: &Node, _old: &Node) {
@@ -175,8 +189,8 @@ pub(super) fn volume_status(errors: &mut Errors, new: &Node, _old: &Node) {
 }
 
 pub(super) fn storage_class(errors: &mut Errors, object: &Node, old: Option<&Node>) {
-    if old.is_some() {
-        return;
+    if old.is_some() && object.at("provisioner").is_empty() {
+        errors.required(&object.at("provisioner"), "");
     }
     provisioner(errors, &object.at("provisioner"));
     parameters(errors, &object.at("parameters"));
@@ -267,7 +281,10 @@ pub(super) fn attributes_class_update(errors: &mut Errors, new: &Node, old: &Nod
     }
 }
 
-pub(super) fn attachment(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
+pub(super) fn attachment(errors: &mut Errors, object: &Node, old: Option<&Node>) {
+    if old.is_some() {
+        driver_name(errors, &object.at("spec").at("attacher"));
+    }
     let source = object.at("spec").at("source");
     let (inline, volume) = (source.at("inlineVolumeSpec"), source.at("persistentVolumeName"));
     let one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
@@ -293,7 +310,12 @@ pub(super) fn attachment_declared(errors: &mut Errors, new: &Node, old: Option<&
         Some(old) if !old.at("spec").same(&new.at("spec")) => errors.declared_immutable(&new.at("spec")),
         Some(_) => {}
         None if attacher.is_empty() => errors.required(&attacher, ""),
-        None => errors.refuse(&attacher, names::long_name_caseless(attacher.text())),
+        None => {
+            errors.refuse(&attacher, names::long_name_caseless(attacher.text()));
+            if attacher.text().chars().count() > DRIVER_BYTES_MAX {
+                errors.too_many_characters(&attacher, DRIVER_BYTES_MAX);
+            }
+        }
     }
 }
 
@@ -382,10 +404,20 @@ pub(super) fn csi_node(errors: &mut Errors, object: &Node, _old: Option<&Node>) 
     }
 }
 
-pub(super) fn storage_capacity(errors: &mut Errors, object: &Node, old: Option<&Node>) {
-    if old.is_some() {
-        return;
+/// A driver keeps what it says of a node, but for how many volumes it can take.
+pub(super) fn csi_node_update(errors: &mut Errors, new: &Node, old: &Node) {
+    let drivers = new.at("spec").at("drivers");
+    let kept = |driver: &Node| ["nodeID", "topologyKeys"].map(|name| driver.at(name).value().clone());
+    let before = old.at("spec").at("drivers");
+    let known: HashMap<&str, Node> = before.items().map(|driver| (driver.at("name").text(), driver)).collect();
+    for driver in drivers.items() {
+        if known.get(driver.at("name").text()).is_some_and(|known| kept(known) != kept(&driver)) {
+            errors.invalid_value(&drivers, driver.value().clone(), "field is immutable");
+        }
     }
+}
+
+pub(super) fn storage_capacity(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
     selector::selector(errors, &object.at("nodeTopology"));
     let class = object.at("storageClassName");
     errors.refuse(&class, names::dns1123_subdomain(class.text()));

@@ -141,3 +141,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn many_errors_that_repeat_much_are_cut_short() {
+    let scopes = vec!["Odd"; 100_000];
+    let quota = serde_json::json!({
+        "metadata": {"name": "a", "namespace": "b"},
+        "spec": {"scopes": scopes, "hard": {"services": "1"}}
+    });
+    let errors = create(&quota, kind_in("v1", "ResourceQuota").unwrap());
+    let bytes: usize = errors.iter().map(|error| error.to_string().len()).sum();
+    assert!(!errors.is_empty() && bytes < 4 << 20, "{bytes}");
+}

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::print;
-use crate::builtin::{Form, Type};
+use crate::builtin::{Field, Form, Type};
 use crate::field::{FieldError, Wrong};
 
 static NOTHING: Value = Value::Null;
@@ -43,6 +43,14 @@ impl<'a> Path<'a> {
         }
         steps.reverse();
         steps
+    }
+
+    /// The field that stands here in an object of type `root`; none for an item of a list or a map.
+    fn field_in(&self, root: &'static Type) -> Option<&'static Field> {
+        match self.0.as_deref()? {
+            Link { parent, step: Step::Field(name) } => parent.type_in(root)?.field(name),
+            _ => None,
+        }
     }
 
     /// The type of the value that stands here in an object of type `root`.
@@ -191,16 +199,20 @@ impl<'a> Node<'a> {
     }
 }
 
+/// Text that is kept of the errors of one object. Many errors that each repeat a long list must not add up.
+const BYTES_MAX: usize = 1 << 20;
+
 /// The errors of one object, in the order in which they are found.
 #[derive(Debug)]
 pub(super) struct Errors {
     root: &'static Type,
     list: Vec<FieldError>,
+    bytes: usize,
 }
 
 impl Errors {
     pub(super) fn of(root: &'static Type) -> Self {
-        Self { root, list: Vec::new() }
+        Self { root, list: Vec::new(), bytes: 0 }
     }
 
     pub(super) fn root(&self) -> &'static Type {
@@ -219,6 +231,18 @@ impl Errors {
         self.list.is_empty()
     }
 
+    /// There is no room for more: what is found now is not told.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes >= BYTES_MAX
+    }
+
+    fn add(&mut self, error: FieldError) {
+        if !self.is_full() {
+            self.bytes += error.field.len() + error.detail.len() + error.value.as_ref().map_or(0, String::len);
+            self.list.push(error);
+        }
+    }
+
     /// Keeps the first of equal errors.
     pub(super) fn dedup(&mut self) {
         let mut seen = HashSet::new();
@@ -226,13 +250,20 @@ impl Errors {
     }
 
     pub(super) fn required(&mut self, at: &Node, detail: &str) {
-        self.list.push(FieldError::required(at.path.to_string(), detail));
+        self.add(FieldError::required(at.path.to_string(), detail));
     }
 
     /// The value that stands at the place is wrong. A text that is not there is shown as empty.
     pub(super) fn invalid(&mut self, at: &Node, detail: impl Into<String>) {
-        let shown = self.show(at);
-        self.push(Wrong::Invalid, at, Some(shown), detail.into());
+        self.invalid_showing(at, at, detail);
+    }
+
+    /// As [`Errors::invalid`], with another value shown.
+    pub(super) fn invalid_showing(&mut self, at: &Node, shown: &Node, detail: impl Into<String>) {
+        if !self.is_full() {
+            let shown = self.show(shown);
+            self.push(Wrong::Invalid, at, Some(shown), detail.into());
+        }
     }
 
     /// The value is wrong, and too long to be shown.
@@ -241,7 +272,7 @@ impl Errors {
     }
 
     pub(super) fn invalid_value(&mut self, at: &Node, value: impl Into<Value>, detail: impl Into<String>) {
-        self.list.push(FieldError::invalid(at.path.to_string(), value, detail));
+        self.add(FieldError::invalid(at.path.to_string(), value, detail));
     }
 
     /// Refuses a text once for every message.
@@ -264,11 +295,11 @@ impl Errors {
 
     /// Supported values are told in the order given.
     pub(super) fn unsupported(&mut self, at: &Node, supported: &[&str]) {
-        self.list.push(FieldError::not_supported(at.path.to_string(), at.text(), supported));
+        self.add(FieldError::not_supported(at.path.to_string(), at.text(), supported));
     }
 
     pub(super) fn unsupported_value(&mut self, at: &Node, value: impl Into<Value>, supported: &[&str]) {
-        self.list.push(FieldError::not_supported(at.path.to_string(), value, supported));
+        self.add(FieldError::not_supported(at.path.to_string(), value, supported));
     }
 
     /// A text that must be one of a few, and must be.
@@ -281,7 +312,12 @@ impl Errors {
     }
 
     pub(super) fn duplicate(&mut self, at: &Node, value: impl Into<Value>) {
-        self.list.push(FieldError::duplicate(at.path.to_string(), value));
+        self.add(FieldError::duplicate(at.path.to_string(), value));
+    }
+
+    pub(super) fn duplicate_because(&mut self, at: &Node, value: impl Into<Value>, detail: &str) {
+        let error = FieldError::duplicate(at.path.to_string(), value);
+        self.add(FieldError { detail: detail.to_owned(), ..error });
     }
 
     pub(super) fn duplicate_shown(&mut self, at: &Node, shown: String) {
@@ -289,20 +325,24 @@ impl Errors {
     }
 
     pub(super) fn not_found(&mut self, at: &Node) {
-        self.list.push(FieldError::not_found(at.path.to_string(), at.text()));
+        self.add(FieldError::not_found(at.path.to_string(), at.text()));
     }
 
     pub(super) fn not_found_because(&mut self, at: &Node, value: &str, detail: String) {
         let error = FieldError::not_found(at.path.to_string(), value);
-        self.list.push(FieldError { detail, ..error });
+        self.add(FieldError { detail, ..error });
     }
 
     pub(super) fn forbidden(&mut self, at: &Node, detail: impl Into<String>) {
-        self.list.push(FieldError::forbidden(at.path.to_string(), detail));
+        self.add(FieldError::forbidden(at.path.to_string(), detail));
     }
 
     pub(super) fn too_long(&mut self, at: &Node, bytes_max: usize) {
-        self.list.push(FieldError::too_long(at.path.to_string(), bytes_max));
+        self.add(FieldError::too_long(at.path.to_string(), bytes_max));
+    }
+
+    pub(super) fn too_many_characters(&mut self, at: &Node, characters_max: usize) {
+        self.push(Wrong::TooLong, at, None, format!("may not be more than {characters_max} characters"));
     }
 
     pub(super) fn too_many(&mut self, at: &Node, items_max: usize) {
@@ -321,10 +361,13 @@ impl Errors {
     }
 
     fn push(&mut self, wrong: Wrong, at: &Node, value: Option<String>, detail: String) {
-        self.list.push(FieldError { wrong, field: at.path.to_string(), value, detail });
+        self.add(FieldError { wrong, field: at.path.to_string(), value, detail });
     }
 
     fn show(&self, at: &Node) -> String {
-        print::go(at.value(), at.path.type_in(self.root))
+        match at.path.field_in(self.root) {
+            Some(field) if !at.exists() => print::nothing(field),
+            _ => print::go(at.value(), at.path.type_in(self.root)),
+        }
     }
 }

@@ -115,7 +115,7 @@ pub(super) fn kept_selector(errors: &mut Errors, new: &Node, old: &Node) {
     errors.immutable(&new.at("spec").at("selector"), &old.at("spec").at("selector"));
 }
 
-pub(super) fn stateful_set(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
+pub(super) fn stateful_set(errors: &mut Errors, object: &Node, old: Option<&Node>) {
     let spec = object.at("spec");
     match spec.at("podManagementPolicy").text() {
         "" => errors.required(&spec.at("podManagementPolicy"), ""),
@@ -129,14 +129,16 @@ pub(super) fn stateful_set(errors: &mut Errors, object: &Node, _old: Option<&Nod
             errors.unsupported(&policy, &["Retain", "Delete"]);
         }
     }
-    for template in spec.at("volumeClaimTemplates").items() {
+    // These cannot change any more, and older servers let worse ones pass.
+    let settled = old.is_some();
+    for template in spec.at("volumeClaimTemplates").items().filter(|_| !settled) {
         claim::claim_spec(errors, &template.at("spec"));
     }
     errors.negative(&spec.at("replicas"));
     errors.negative(&spec.at("minReadySeconds"));
     let start = spec.at("ordinals").at("start");
     errors.negative(&start.placed_at(&spec.at("ordinals.start")));
-    if !spec.at("serviceName").is_empty() {
+    if !spec.at("serviceName").is_empty() && !settled {
         errors.refuse(&spec.at("serviceName"), names::dns1123_label(spec.at("serviceName").text()));
     }
     stateful_template(errors, &spec);
@@ -252,6 +254,10 @@ pub(super) fn replication_controller(errors: &mut Errors, object: &Node, _old: O
 }
 
 pub(super) fn replication_controller_declared(errors: &mut Errors, new: &Node, old: Option<&Node>) {
+    let name = new.at("metadata").at("name");
+    if old.is_none() && !name.is_empty() {
+        errors.refuse(&name, names::long_name(name.text()));
+    }
     let spec = new.at("spec");
     for name in ["replicas", "minReadySeconds"] {
         let changed = old.is_none_or(|old| !old.at("spec").at(name).same(&spec.at(name)));

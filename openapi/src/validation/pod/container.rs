@@ -9,7 +9,20 @@ use crate::validation::tree::{Errors, Node};
 
 const RESTART_RULES_MAX: usize = 20;
 const EXIT_CODES_MAX: usize = 255;
+const RULES_WITHOUT_POLICY: &str = "must specify restartPolicy when restart rules are used";
 const NOT_WITHOUT_RESTART: &str = "may not be set for init containers without restartPolicy=Always";
+/// What an ephemeral container must not have; not even empty, if Go can tell that from nothing.
+const NOT_EPHEMERAL_FIELDS: [(&str, bool); 9] = [
+    ("ports", false),
+    ("resources", false),
+    ("resizePolicy", false),
+    ("restartPolicy", true),
+    ("restartPolicyRules", false),
+    ("livenessProbe", true),
+    ("readinessProbe", true),
+    ("startupProbe", true),
+    ("lifecycle", true),
+];
 const NOT_EPHEMERAL: &str = "cannot be set for an Ephemeral Container";
 
 pub(super) fn containers(errors: &mut Errors, pod: &Pod) {
@@ -35,10 +48,17 @@ pub(super) fn init_containers(errors: &mut Errors, pod: &Pod) {
     let mut seen: HashSet<&str> = pod.spec.at("containers").items().map(|other| other.at("name").text()).collect();
     for container in list.items() {
         common(errors, pod, &container);
-        restart_policy(errors, &container);
+        let policy = container.at("restartPolicy");
+        if !policy.exists() && !container.at("restartPolicyRules").is_empty() {
+            errors.required(&policy, RULES_WITHOUT_POLICY);
+        } else {
+            restart_policy(errors, &container);
+        }
         let name = container.at("name");
-        if !seen.insert(name.text()) && !name.is_empty() {
+        if seen.contains(name.text()) {
             errors.duplicate(&name, name.text());
+        } else if !name.is_empty() {
+            seen.insert(name.text());
         }
         host_ports(errors, [container.clone()].into_iter(), &list);
         let restarts = container.at("restartPolicy").is("Always");
@@ -74,9 +94,9 @@ pub(super) fn ephemeral_containers(errors: &mut Errors, pod: &Pod) {
         if !target.is_empty() && !others.contains(target.text()) {
             errors.not_found(&target);
         }
-        for field in ["ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
-            let value = container.at(field);
-            if value.exists() && (!value.is_empty() || field.ends_with("Probe") || field == "lifecycle") {
+        for (name, pointer) in NOT_EPHEMERAL_FIELDS {
+            let value = container.at(name);
+            if value.exists() && (pointer || !value.is_empty()) {
                 errors.forbidden(&value, NOT_EPHEMERAL);
             }
         }
@@ -192,7 +212,7 @@ fn restart_policy(errors: &mut Errors, container: &Node) {
         if rules.is_empty() {
             return;
         }
-        errors.required(&policy, "must specify restartPolicy when restart rules are used");
+        errors.required(&policy, RULES_WITHOUT_POLICY);
     } else if !["Always", "Never", "OnFailure"].contains(&policy.text()) {
         errors.unsupported(&policy, &["Always", "Never", "OnFailure"]);
     }

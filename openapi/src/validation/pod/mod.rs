@@ -10,6 +10,7 @@ mod resources;
 mod security;
 mod update;
 mod volumes;
+mod windows;
 
 use std::collections::{HashMap, HashSet};
 
@@ -162,6 +163,7 @@ pub(super) fn pod_spec(errors: &mut Errors, spec: &Node, meta: Option<Node>, giv
     dns_config(errors, spec);
     gates(errors, spec);
     placement::spread(errors, &spec.at("topologySpreadConstraints"));
+    windows::host_process(errors, &pod);
     host_users(errors, &pod);
     names_of_the_host(errors, spec);
     references(errors, spec);

@@ -118,6 +118,7 @@ pub(super) fn of_pod(errors: &mut Errors, pod: &Pod) {
         errors.forbidden(&resources.at("claims"), "claims may not be set for Resources at pod-level");
     }
     requirements(errors, &resources, of_pods);
+    claims(errors, pod, &resources.at("claims"));
     within_the_pod(errors, pod, &resources);
 }
 
@@ -209,7 +210,7 @@ fn claims(errors: &mut Errors, pod: &Pod, claims: &Node) {
             }
             seen.insert(key);
         }
-        if !pod.claims.contains(name) {
+        if !pod.claims.contains(name) && !errors.is_full() {
             let mut known: Vec<&str> = pod.claims.iter().copied().collect();
             known.sort_unstable();
             let known = if known.is_empty() { " which is empty".to_owned() } else { format!(": {}", known.join(", ")) };

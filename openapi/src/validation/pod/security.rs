@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::Pod;
 use super::volumes::descending_path;
+use super::{Pod, windows};
 use crate::validation::names;
 use crate::validation::tree::{Errors, Node};
 
@@ -31,6 +31,7 @@ pub(super) fn of_pod(errors: &mut Errors, pod: &Pod) {
     sysctls(errors, pod, &context.at("sysctls"));
     one_of_if_set(errors, &context.at("fsGroupChangePolicy"), &["Always", "OnRootMismatch"]);
     seccomp(errors, &context.at("seccompProfile"));
+    windows::options(errors, &context.at("windowsOptions"));
     app_armor(errors, &context.at("appArmorProfile"));
     one_of_if_set(errors, &context.at("supplementalGroupsPolicy"), &["Merge", "Strict"]);
     one_of_if_set(errors, &context.at("seLinuxChangePolicy"), &["MountOption", "Recursive"]);
@@ -98,8 +99,7 @@ fn seccomp(errors: &mut Errors, profile: &Node) {
     }
     if !kind.is("Localhost") {
         if local.exists() {
-            let shown = profile.value().clone();
-            errors.invalid_value(&local, shown, "can only be set when seccomp type is Localhost");
+            errors.invalid_showing(&local, profile, "can only be set when seccomp type is Localhost");
         }
     } else if local.exists() {
         descending_path(errors, &local);
@@ -149,6 +149,7 @@ pub(super) fn of_container(errors: &mut Errors, pod: &Pod, context: &Node) {
             errors.invalid(context, detail);
         }
     }
+    windows::options(errors, &context.at("windowsOptions"));
     app_armor(errors, &context.at("appArmorProfile"));
 }
 

@@ -1,8 +1,8 @@
 //! Whether this server is alive, and whether it should be sent anything.
 
 use crate::api::Api;
+use crate::call::{Call, plain};
 use crate::target::Probe;
-use crate::verbs::{Call, plain};
 use axum::response::Response;
 use http::StatusCode;
 
@@ -21,7 +21,7 @@ impl Probe {
     }
 }
 
-pub(crate) fn answer(api: &Api, probe: Probe, call: &Call) -> Response {
+pub(super) fn answer(api: &Api, probe: Probe, call: &Call) -> Response {
     let checks: Vec<Check> = checks(api, probe).into_iter().filter(|check| !is_excluded(call, check)).collect();
     let word = probe.word();
     let passed = checks.iter().all(|check| check.passed);

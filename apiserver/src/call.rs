@@ -1,4 +1,4 @@
-//! What verbs have in common: reading the rest of a request, and writing an answer.
+//! A request after its target was taken out of it, and what answers have in common.
 
 use crate::body::Body;
 use crate::error::ApiError;
@@ -145,7 +145,7 @@ impl<I: Iterator<Item = Bytes>> Iterator for Gzip<I> {
 }
 
 /// Puts warnings where clients look for them.
-pub(super) fn warn(response: &mut Response, warnings: &[String]) {
+pub(crate) fn warn(response: &mut Response, warnings: &[String]) {
     let total: usize = warnings.iter().map(|warning| warning.chars().count()).sum();
     let each = if total > WARNINGS_CHARS_MAX { WARNING_CHARS_MAX } else { usize::MAX };
     let mut left = WARNINGS_CHARS_MAX;
@@ -194,6 +194,6 @@ pub(crate) fn plain(code: StatusCode, text: String) -> Response {
 }
 
 /// Room for a few events before the first is sent.
-pub(super) fn event_buffer() -> BytesMut {
+pub(crate) fn event_buffer() -> BytesMut {
     BytesMut::with_capacity(4096)
 }

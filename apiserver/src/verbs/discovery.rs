@@ -1,0 +1,116 @@
+//! `GET` of what is served here: discovery, OpenAPI and the version.
+
+use crate::api::Api;
+use crate::call::Call;
+use crate::discovery::{Document, documents, legacy};
+use crate::error::ApiError;
+use crate::media::{Clause, Encoding, Offer};
+use crate::render;
+use crate::target::{Discovery, OpenApi};
+use axum::response::Response;
+use http::header::{self, HeaderValue};
+use http::{HeaderName, StatusCode};
+
+/// The aggregated form of discovery: everything in two answers.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const SPEC_V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+pub(super) fn answer(api: &Api, what: &Discovery, call: &Call) -> Result<Response, ApiError> {
+    let catalog = api.resources.catalog();
+    if wants_aggregated(call) {
+        match what {
+            Discovery::Core => return Ok(cached(call, AGGREGATED, &api.documents.core)),
+            Discovery::Groups => return Ok(cached(call, AGGREGATED, &api.documents.groups)),
+            _ => {}
+        }
+    }
+    let tree = match what {
+        Discovery::Core => Some(legacy::core()),
+        Discovery::Groups => Some(legacy::groups(catalog)),
+        Discovery::Group(name) => catalog.group(name).filter(|group| !group.name.is_empty()).map(legacy::group),
+        Discovery::Version { group, version } => {
+            catalog.version(group, version).map(|found| legacy::version(group, found))
+        }
+    };
+    let tree = tree.ok_or_else(ApiError::no_such_path)?;
+    let form = call.form(Offer { tables: false, metadata: false, ..Offer::OBJECTS })?;
+    let encoding =
+        if form.encoding == Encoding::Protobuf && !legacy::IN_PROTOBUF { Encoding::Json } else { form.encoding };
+    Ok(call.answer(StatusCode::OK, encoding, render::tree(&tree, encoding)?))
+}
+
+/// The first clause that this server knows decides.
+fn wants_aggregated(call: &Call) -> bool {
+    let clauses = call.accept().unwrap_or_default().split(',').map(Clause::parse);
+    let known = clauses.filter(|clause| matches!(clause.name, "application/json" | "*/*")).find(|clause| {
+        clause.parameter("as").is_none() || (clause.parameter("v") == Some("v2") && is_discovery(clause))
+    });
+    known.is_some_and(|clause| is_discovery(&clause))
+}
+
+fn is_discovery(clause: &Clause<'_>) -> bool {
+    clause.parameter("g") == Some("apidiscovery.k8s.io") && clause.parameter("as") == Some("APIGroupDiscoveryList")
+}
+
+pub(super) fn version(api: &Api, call: &Call) -> Result<Response, ApiError> {
+    Ok(call.answer(StatusCode::OK, Encoding::Json, render::tree(&api.version, Encoding::Json)?))
+}
+
+pub(super) fn openapi(api: &Api, what: &OpenApi, call: &Call) -> Result<Response, ApiError> {
+    match what {
+        OpenApi::V2 if asks_for(call, "application/com.github.proto-openapi.spec.v2") => {
+            Ok(cached(call, SPEC_V2, api.documents.v2_protobuf()))
+        }
+        OpenApi::V2 => Ok(cached(call, "application/json", api.documents.v2())),
+        OpenApi::Index => Ok(cached(call, "application/json", api.documents.index(api.resources.catalog()))),
+        OpenApi::V3 { group, version } => {
+            let found = api.documents.v3(api.resources.catalog(), group, version);
+            let document = found.ok_or_else(ApiError::no_such_path)?;
+            v3(call, group, version, &document)
+        }
+    }
+}
+
+fn asks_for(call: &Call, media_type: &str) -> bool {
+    call.accept().is_some_and(|accept| accept.split(',').any(|clause| clause.trim().starts_with(media_type)))
+}
+
+/// A document under its hash never changes; under another hash it is somewhere else.
+fn v3(call: &Call, group: &str, version: &str, document: &Document) -> Result<Response, ApiError> {
+    call.form(Offer { protobuf: false, tables: false, metadata: false, yaml: false })?;
+    let mut response = match call.query.get("hash") {
+        None => return Ok(cached(call, "application/json", document)),
+        Some(hash) if hash == document.hash => cached(call, "application/json", document),
+        Some(_) => {
+            let place = documents::address(group, version, &document.hash);
+            let mut moved = Response::new(axum::body::Body::empty());
+            *moved.status_mut() = StatusCode::MOVED_PERMANENTLY;
+            set(&mut moved, header::LOCATION, &place);
+            return Ok(moved);
+        }
+    };
+    set(&mut response, header::CACHE_CONTROL, "public, immutable, max-age=31536000");
+    Ok(response)
+}
+
+/// A document that the client may have already.
+fn cached(call: &Call, content_type: &str, document: &Document) -> Response {
+    let tag = format!("\"{}\"", document.hash);
+    let mut response = if call.header(header::IF_NONE_MATCH) == Some(&tag) {
+        let mut unchanged = Response::new(axum::body::Body::empty());
+        *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
+        unchanged
+    } else {
+        call.send(StatusCode::OK, content_type, document.bytes.clone().into())
+    };
+    set(&mut response, header::ETAG, &tag);
+    set(&mut response, header::VARY, "Accept");
+    set(&mut response, header::CACHE_CONTROL, "public");
+    response
+}
+
+fn set(response: &mut Response, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+}

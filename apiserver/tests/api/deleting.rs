@@ -1,0 +1,101 @@
+//! Letting go: at once, when finalizers are done, or all that match.
+
+use crate::stage::{CONFIGMAPS, Stage};
+use serde_json::json;
+
+#[tokio::test]
+async fn a_deleted_object_is_gone_and_its_name_is_free() {
+    let stage = Stage::new().await;
+    let made = stage.configmap("a", json!({})).await;
+    let status = stage.ask(&format!("DELETE {CONFIGMAPS}/a")).await.expect(200);
+    assert_eq!(status["status"], "Success");
+    let details = json!({ "name": "a", "kind": "configmaps", "uid": made["metadata"]["uid"] });
+    assert_eq!(status["details"], details);
+    stage.ask(&format!("GET {CONFIGMAPS}/a")).await.refused(404);
+    stage.ask(&format!("DELETE {CONFIGMAPS}/a")).await.refused(404);
+    stage.configmap("a", json!({})).await;
+}
+
+#[tokio::test]
+async fn finalizers_hold_an_object_until_the_last_is_gone() {
+    let stage = Stage::new().await;
+    let object = json!({ "metadata": { "name": "a", "finalizers": ["example.com/hold"] } });
+    stage.send(&format!("POST {CONFIGMAPS}"), &object).await.expect(201);
+    let going = stage.ask(&format!("DELETE {CONFIGMAPS}/a")).await.expect(200);
+    assert_eq!(going["metadata"]["deletionTimestamp"], "2027-01-15T08:00:00Z");
+    assert_eq!(going["metadata"]["deletionGracePeriodSeconds"], 0);
+    let again = stage.ask(&format!("DELETE {CONFIGMAPS}/a")).await.expect(200);
+    assert_eq!(again["metadata"]["resourceVersion"], going["metadata"]["resourceVersion"]);
+    let add = r#"{"metadata":{"finalizers":["example.com/hold","example.com/more"]}}"#;
+    let patch = format!("PATCH {CONFIGMAPS}/a");
+    stage.send_as(&patch, "application/merge-patch+json", add).await.refused(422);
+    let release = r#"{"metadata":{"finalizers":null}}"#;
+    stage.send_as(&patch, "application/merge-patch+json", release).await.expect(200);
+    stage.ask(&format!("GET {CONFIGMAPS}/a")).await.refused(404);
+}
+
+#[tokio::test]
+async fn preconditions_protect_what_came_after() {
+    let stage = Stage::new().await;
+    let made = stage.configmap("a", json!({})).await;
+    let delete = format!("DELETE {CONFIGMAPS}/a");
+    let (reason, message) = stage.send(&delete, &json!({ "preconditions": { "uid": "other" } })).await.refused(409);
+    assert_eq!(reason, "Conflict");
+    assert!(message.contains("UID in precondition: other, UID in object meta: "), "{message}");
+    stage.send(&delete, &json!({ "preconditions": { "resourceVersion": "1" } })).await.refused(409);
+    stage.send(&delete, &json!({ "dryRun": ["All"] })).await.expect(200);
+    stage.send(&delete, &json!({ "preconditions": { "uid": made["metadata"]["uid"] } })).await.expect(200);
+}
+
+#[tokio::test]
+async fn how_dependents_are_dealt_with_is_recorded() {
+    let stage = Stage::new().await;
+    for (policy, finalizer) in [("Foreground", "foregroundDeletion"), ("Orphan", "orphan")] {
+        stage.configmap("a", json!({})).await;
+        let going = stage.send(&format!("DELETE {CONFIGMAPS}/a"), &json!({ "propagationPolicy": policy })).await;
+        assert_eq!(going.expect(200)["metadata"]["finalizers"], json!([finalizer]));
+        let release = r#"{"metadata":{"finalizers":null}}"#;
+        stage.send_as(&format!("PATCH {CONFIGMAPS}/a"), "application/merge-patch+json", release).await.expect(200);
+    }
+    stage.configmap("a", json!({})).await;
+    let both = json!({ "propagationPolicy": "Orphan", "orphanDependents": true });
+    stage.send(&format!("DELETE {CONFIGMAPS}/a"), &both).await.refused(422);
+    stage.send(&format!("DELETE {CONFIGMAPS}/a"), &json!({ "propagationPolicy": "Background" })).await.expect(200);
+}
+
+#[tokio::test]
+async fn all_that_match_are_deleted_and_no_others() {
+    let stage = Stage::new().await;
+    for (name, side) in [("a", "left"), ("b", "right"), ("c", "left")] {
+        stage.configmap(name, json!({ "side": side })).await;
+    }
+    let gone = stage.ask(&format!("DELETE {CONFIGMAPS}?labelSelector=side%3Dleft")).await.expect(200);
+    assert_eq!((&gone["kind"], gone["items"].as_array().unwrap().len()), (&json!("ConfigMapList"), 2));
+    let left = stage.ask(&format!("GET {CONFIGMAPS}")).await.expect(200);
+    assert_eq!(left["items"][0]["metadata"]["name"], "b");
+    assert_eq!(left["items"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn nothing_is_made_in_a_namespace_that_is_going() {
+    let stage = Stage::new().await;
+    let going = stage.ask("DELETE /api/v1/namespaces/n").await.expect(200);
+    assert_eq!((&going["status"]["phase"], &going["kind"]), (&json!("Terminating"), &json!("Namespace")));
+    let object = json!({ "metadata": { "name": "a" } });
+    let status = stage.send(&format!("POST {CONFIGMAPS}"), &object).await.expect(403);
+    assert_eq!(status["details"]["causes"][0]["reason"], "NamespaceTerminating");
+    let finalize = json!({ "metadata": { "name": "n" }, "spec": { "finalizers": [] } });
+    stage.send("PUT /api/v1/namespaces/n/finalize", &finalize).await.expect(200);
+    stage.ask("GET /api/v1/namespaces/n").await.refused(404);
+    stage.ask("DELETE /api/v1/namespaces/kube-system").await.refused(403);
+}
+
+#[tokio::test]
+async fn a_pod_that_nothing_runs_goes_at_once() {
+    let stage = Stage::new().await;
+    let pod = json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+    stage.send("POST /api/v1/namespaces/n/pods", &pod).await.expect(201);
+    let gone = stage.ask("DELETE /api/v1/namespaces/n/pods/p").await.expect(200);
+    assert_eq!(gone["kind"], "Pod");
+    stage.ask("GET /api/v1/namespaces/n/pods/p").await.refused(404);
+}

@@ -1,0 +1,10 @@
+//! The API as a client meets it, without a socket: requests go into the pipeline, answers come out.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod deleting;
+mod discovering;
+mod doors;
+mod listing;
+mod stage;
+mod watching;
+mod writing;

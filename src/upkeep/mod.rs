@@ -1,0 +1,75 @@
+//! What keeps a Kubernetes API tidy: namespaces that go take their content along, those that stay have what everybody
+//! expects in them, objects do not outlive their owners, and events are forgotten.
+//!
+//! Each controller observes, decides by a pure function, and acts, in all workspaces at once: a workspace in which
+//! nothing happens costs nothing here. Start with [`start`].
+
+mod collector;
+mod defaults;
+mod expiry;
+mod key;
+mod namespaces;
+
+use crate::controller::{Controller, Reconciler};
+use apiserver::client::Client;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// How long things last here.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Everything is looked at again this often, in case that something went unnoticed.
+    pub resync: Duration,
+    /// Events older than this are deleted.
+    pub event_age: Duration,
+    /// How often old events are looked for.
+    pub event_sweep: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        let (resync, hour, minute) = (Duration::from_mins(30), Duration::from_hours(1), Duration::from_mins(1));
+        Self { resync, event_age: hour, event_sweep: minute }
+    }
+}
+
+/// The running controllers.
+#[derive(Debug)]
+pub struct Upkeep {
+    tasks: TaskTracker,
+}
+
+/// Namespaces that are emptied at once; each deletes many objects at once.
+const EMPTIED_AT_ONCE: usize = 8;
+
+/// Objects whose owners are looked for at once: enough to fill a commit.
+const COLLECTED_AT_ONCE: usize = 64;
+
+/// Namespaces that are furnished at once: enough to fill a commit when many are made.
+const FURNISHED_AT_ONCE: usize = 32;
+
+/// Starts all controllers. They end when `stop` is cancelled. `ca_pem` is what clients trust this server by.
+pub fn start(client: &Client, ca_pem: &str, pace: Pace, stop: &CancellationToken) -> Upkeep {
+    let tasks = TaskTracker::new();
+    run(&tasks, pace, stop, namespaces::controller(client).workers(EMPTIED_AT_ONCE));
+    run(&tasks, pace, stop, defaults::controller(client, ca_pem).workers(FURNISHED_AT_ONCE));
+    run(&tasks, pace, stop, collector::controller(client).workers(COLLECTED_AT_ONCE));
+    run(&tasks, pace, stop, expiry::controller(client, pace.event_age, pace.event_sweep));
+    tasks.close();
+    Upkeep { tasks }
+}
+
+fn run<R: Reconciler>(tasks: &TaskTracker, pace: Pace, stop: &CancellationToken, controller: Controller<R>) {
+    tasks.spawn(controller.resync(pace.resync).run(stop.clone()));
+}
+
+impl Upkeep {
+    /// Waits until all controllers have stopped.
+    pub async fn stopped(self) {
+        self.tasks.wait().await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,3 @@
+module hanse/tests/conformance
+
+go 1.26.0
