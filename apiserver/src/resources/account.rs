@@ -21,7 +21,7 @@ impl Resources {
         if before.get(key.as_bytes())?.is_some() {
             return Ok(());
         }
-        let mut watcher = store.watch(KeyRange::prefix(key.as_bytes().to_vec()), before.revision())?;
+        let mut watcher = store.watch(KeyRange::prefix(key.as_bytes()), before.revision())?;
         let made = async {
             while store.recent().get(key.as_bytes())?.is_none() {
                 watcher.next().await?;
