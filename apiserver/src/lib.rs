@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod allocate;
 pub mod ambient;
+mod amount;
 pub mod api;
 pub mod auth;
 pub mod body;

@@ -114,14 +114,16 @@ pub(super) fn check_secrets(pod: &Object, attempt: &Attempt<'_>) -> Result<(), A
         let secret = volume.pointer("/secret/secretName").and_then(Value::as_str);
         if let Some(secret) = secret.filter(|secret| !listed("secrets", secret)) {
             let why = format!(
-                "volume with secret.secretName={secret:?} is not allowed because service account {name} does not reference that secret"
+                "volume with secret.secretName={secret:?} is not allowed because service account {name} does not \
+                 reference that secret"
             );
             return Err(attempt.forbidden(pod, &why));
         }
     }
     if let Some((user, secret)) = secrets_of_containers(pod).find(|(_, secret)| !listed("secrets", secret)) {
         let why = format!(
-            "{user} referencing secret.secretName={secret:?} is not allowed because service account {name} does not reference that secret"
+            "{user} referencing secret.secretName={secret:?} is not allowed because service account {name} does not \
+             reference that secret"
         );
         return Err(attempt.forbidden(pod, &why));
     }
@@ -129,7 +131,8 @@ pub(super) fn check_secrets(pod: &Object, attempt: &Attempt<'_>) -> Result<(), A
         let secret = secret["name"].as_str().unwrap_or_default();
         if !listed("imagePullSecrets", secret) {
             let why = format!(
-                "imagePullSecrets[{at}].name={secret:?} is not allowed because service account {name} does not reference that imagePullSecret"
+                "imagePullSecrets[{at}].name={secret:?} is not allowed because service account {name} does not \
+                 reference that imagePullSecret"
             );
             return Err(attempt.forbidden(pod, &why));
         }

@@ -1,8 +1,8 @@
 //! `LimitRanger`: what a namespace gives to containers that ask for nothing, and the bounds of what they may ask for.
 
 use super::Attempt;
-use super::amount::{Amount, Amounts, amounts};
-use super::pod_resources::Sums;
+use crate::amount::Sums;
+use crate::amount::{Amount, Amounts, amounts};
 use crate::error::ApiError;
 use crate::object::{Object, child};
 use crate::strategy::Part;

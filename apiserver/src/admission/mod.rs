@@ -4,12 +4,10 @@
 //! top to bottom; so does an object.
 
 mod accounts;
-mod amount;
 mod certificates;
 mod ingress_class;
 mod limits;
 mod nodes;
-mod pod_resources;
 mod priority;
 mod protection;
 mod quota;
@@ -20,9 +18,6 @@ mod tolerations;
 mod usage;
 
 pub use quota::charge;
-
-pub(crate) use amount::{Amounts, to_value as amounts_to_value};
-pub(crate) use pod_resources::Sums;
 
 use crate::ambient::Ambient;
 use crate::catalog::ResourceDef;

@@ -35,7 +35,8 @@ fn settle(pod: &mut Object, attempt: &Attempt<'_>) -> Result<(), ApiError> {
     let value = class.as_ref().and_then(|class| number(class, &["value"])).unwrap_or(0);
     if let Some(said) = number(pod, &["spec", "priority"]).filter(|said| *said != value) {
         let why = format!(
-            "the integer value of priority ({said}) must not be provided in pod spec; priority admission controller computed {value} from the given PriorityClass name"
+            "the integer value of priority ({said}) must not be provided in pod spec; priority admission controller \
+             computed {value} from the given PriorityClass name"
         );
         return Err(attempt.forbidden(pod, &why));
     }
@@ -43,7 +44,8 @@ fn settle(pod: &mut Object, attempt: &Attempt<'_>) -> Result<(), ApiError> {
     let said = pod.text(&["spec", "preemptionPolicy"]);
     if !policy.is_empty() && !said.is_empty() && said != policy {
         let why = format!(
-            "the string value of PreemptionPolicy ({said}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"
+            "the string value of PreemptionPolicy ({said}) must not be provided in pod spec; priority admission \
+             controller computed {policy} from the given PriorityClass name"
         );
         return Err(attempt.forbidden(pod, &why));
     }

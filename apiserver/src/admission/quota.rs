@@ -5,8 +5,8 @@
 //! writers that would both fit alone, the second one counts again.
 
 use super::Attempt;
-use super::amount::{Amount, Amounts, add, amounts, to_value};
 use super::usage;
+use crate::amount::{Amount, Amounts, add, amounts, to_value};
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::object::{Object, child};

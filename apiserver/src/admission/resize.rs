@@ -1,7 +1,7 @@
 //! `PersistentVolumeClaimResize`: a claim grows only where its class can make it.
 
 use super::Attempt;
-use super::amount::Amount;
+use crate::amount::Amount;
 use crate::error::ApiError;
 use crate::object::Object;
 use crate::strategy::Part;

@@ -1,7 +1,7 @@
 //! `RuntimeClass`: what a pod's runtime costs by itself, and where it is found.
 
 use super::Attempt;
-use super::amount::amounts;
+use crate::amount::amounts;
 use crate::error::ApiError;
 use crate::object::{Object, child, list};
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! How much of a quota one object uses, and whether a quota is about it.
 
-use super::amount::{Amount, Amounts, add, amounts};
-use super::pod_resources::{Sums, is_of_pods};
 use super::resize::class_of;
+use crate::amount::{Amount, Amounts, add, amounts};
+use crate::amount::{Sums, is_of_pods};
 use crate::catalog::ResourceDef;
 use crate::object::Object;
 use crate::selector::LabelSelector;

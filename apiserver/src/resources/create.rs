@@ -39,6 +39,7 @@ impl Resources {
             return Err(ApiError::revision_on_create());
         }
         check_namespace(place, &object)?;
+        self.await_account(place, &object).await?;
         let generated = object.name().is_empty();
         let mut tries = 1;
         loop {

@@ -3,6 +3,7 @@
 //! Every door asks for an [`Authorized`] place. A write goes: decode → default → admit → prepare → allocate → validate →
 //! check → commit; what is read are the stored bytes. Start with [`Resources`].
 
+mod account;
 mod apply;
 mod create;
 mod delete;

@@ -147,7 +147,11 @@ impl Resources {
     }
 
     /// The key and revision of the namespace that an object is made in.
-    fn namespace_of(&self, at: &Collection, name: &str) -> Result<Option<(storage::Key, Revision)>, ApiError> {
+    pub(super) fn namespace_of(
+        &self,
+        at: &Collection,
+        name: &str,
+    ) -> Result<Option<(storage::Key, Revision)>, ApiError> {
         let Some(namespace) = at.namespace.as_deref() else { return Ok(None) };
         let namespaces = self.inner.catalog.find("", "v1", "namespaces");
         let Some(resource) = namespaces else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 mod resources;
 
-use crate::admission::{Amounts, Sums};
+use crate::amount::{Amounts, Sums};
 use crate::object::{Object, child, list, timestamp};
 use openapi::scalar::time::Instant;
 use serde_json::{Map, Value, json};

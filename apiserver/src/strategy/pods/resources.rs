@@ -1,6 +1,6 @@
 //! What a pod asks for as a whole, completed from what its containers ask for.
 
-use crate::admission::{Amounts, Sums, amounts_to_value};
+use crate::amount::{Amounts, Sums, to_value};
 use crate::object::{Object, child};
 use serde_json::{Map, Value};
 
@@ -40,7 +40,7 @@ pub(super) fn complete(spec: &mut Map<String, Value>) {
         let resources = child(spec, "resources");
         for (field, amounts) in [("requests", requests), ("limits", limits)] {
             if !amounts.is_empty() {
-                resources.insert(field.to_owned(), amounts_to_value(&amounts));
+                resources.insert(field.to_owned(), to_value(&amounts));
             }
         }
     }

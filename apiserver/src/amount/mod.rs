@@ -1,5 +1,9 @@
 //! Quantities that can be added and compared, and are printed as Go prints them.
 
+mod pods;
+
+pub(crate) use pods::{Sums, is_of_pods};
+
 use openapi::scalar::quantity;
 use openapi::validation::amount;
 use serde_json::{Map, Value};

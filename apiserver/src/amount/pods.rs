@@ -1,6 +1,6 @@
 //! What a pod as a whole asks for: its containers together, or what it says for all of them.
 
-use super::amount::{Amounts, add, amounts, raise};
+use super::{Amounts, add, amounts, raise};
 use serde_json::Value;
 
 /// The requests, or the limits, of a pod's spec.
