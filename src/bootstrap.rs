@@ -67,11 +67,15 @@ async fn endpoints(client: &Client, workspace: &Workspace, server: SocketAddr) -
     let subsets = json!([{ "addresses": [{ "ip": ip }], "ports": ports }]);
     let metadata = json!({ "name": "kubernetes", "labels": mirrored });
     client.ensure(&endpoints, json!({ "metadata": metadata, "subsets": subsets })).await?;
+    // The server may listen elsewhere than the last time.
+    client.merge(&endpoints.object("kubernetes"), Part::Main, &json!({ "subsets": subsets })).await?;
     let slices = client.at(("discovery.k8s.io", "v1", "endpointslices"), workspace, Some("default"))?;
+    let behind = json!([{ "addresses": [ip], "conditions": { "ready": true } }]);
     let slice = json!({
         "metadata": { "name": "kubernetes", "labels": { "kubernetes.io/service-name": "kubernetes" } },
-        "addressType": if server.is_ipv6() { "IPv6" } else { "IPv4" }, "ports": ports,
-        "endpoints": [{ "addresses": [ip], "conditions": { "ready": true } }],
+        "addressType": if server.is_ipv6() { "IPv6" } else { "IPv4" }, "ports": ports, "endpoints": behind,
     });
-    client.ensure(&slices, slice).await
+    client.ensure(&slices, slice).await?;
+    let moved = json!({ "ports": ports, "endpoints": behind });
+    client.merge(&slices.object("kubernetes"), Part::Main, &moved).await.map(drop)
 }

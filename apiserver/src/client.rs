@@ -100,6 +100,11 @@ impl Client {
 
     /// Makes the object unless there is one of that name already.
     pub async fn ensure(&self, at: &Collection, object: Value) -> Result<(), ApiError> {
+        // What it would be refused for, if it were new, does not matter when it is there.
+        let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        if !name.is_empty() && self.get(&at.object(name)).await?.is_some() {
+            return Ok(());
+        }
         match self.create(at, object).await {
             Err(error) if error.reason() != "AlreadyExists" => Err(error),
             _ => Ok(()),
