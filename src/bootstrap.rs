@@ -3,9 +3,14 @@
 use crate::credentials::SERVICE_ADDRESS;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
+use apiserver::object::timestamp;
 use apiserver::place::Workspace;
+use apiserver::strategy::Part;
 use serde_json::json;
 use std::net::SocketAddr;
+
+/// All addresses that services can have.
+const SERVICE_RANGE: &str = "10.0.0.0/16";
 
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
@@ -23,7 +28,23 @@ pub async fn bootstrap(client: &Client, workspace: &Workspace, server: SocketAdd
         });
         client.ensure(&classes, class).await?;
     }
+    addresses(client, workspace).await?;
     service(client, workspace, server).await
+}
+
+/// Where the addresses of services come from.
+async fn addresses(client: &Client, workspace: &Workspace) -> Result<(), ApiError> {
+    let ranges = client.at(("networking.k8s.io", "v1", "servicecidrs"), workspace, None)?;
+    let range = json!({ "metadata": { "name": "kubernetes" }, "spec": { "cidrs": [SERVICE_RANGE] } });
+    if client.get(&ranges.object("kubernetes")).await?.is_none() {
+        client.ensure(&ranges, range).await?;
+        let ready = json!({ "status": { "conditions": [{
+            "type": "Ready", "status": "True", "reason": "", "message": "Kubernetes default Service CIDR is ready",
+            "lastTransitionTime": timestamp(client.ambient().now()),
+        }] } });
+        client.merge(&ranges.object("kubernetes"), Part::Status, &ready).await?;
+    }
+    Ok(())
 }
 
 /// The service `kubernetes`, by which whatever runs inside finds the API.

@@ -65,13 +65,12 @@ impl ApiError {
         Self::new(409, "AlreadyExists", message).about(&resource.group, &resource.plural, name)
     }
 
-    /// No free name was found for a prefix; another try may find one.
-    pub fn name_generation_failed(resource: &ResourceDef, name: &str) -> Self {
-        let mut error = Self::already_exists(resource, name);
-        error.0.message =
-            format!("{}, the server was not able to generate a unique name for the object", error.0.message);
-        error.0.retry_after_secs = 1;
-        error
+    /// The same, when the name was not its author's: another try may find a free one.
+    pub fn after_generated_name(mut self) -> Self {
+        self.0.message =
+            format!("{}, the server was not able to generate a unique name for the object", self.0.message);
+        self.0.retry_after_secs = 1;
+        self
     }
 
     /// Others own what would change.

@@ -49,6 +49,15 @@ pub fn range(at: &Collection) -> Result<KeyRange, Unnameable> {
     Ok(KeyRange::prefix(text))
 }
 
+/// The key by which a service of a workspace has a port on every node to itself. It is no object's.
+pub fn port(workspace: &Workspace, port: u16) -> Result<Key, Unnameable> {
+    let mut text = format!("core/nodeports/{BUILT_IN}/");
+    push(&mut text, workspace.as_str())?;
+    push(&mut text, "")?;
+    text.push_str(&port.to_string());
+    Ok(Key::new(text))
+}
+
 /// The keys of a resource in all workspaces.
 pub fn everywhere(resource: &ResourceDef) -> KeyRange {
     KeyRange::prefix(prefix(resource))

@@ -4,7 +4,10 @@
 //! the `verbs`, which speak HTTP, and from there to [`resources`], which do not; what is stored is bytes, and
 //! `render` sends them. Parts of the server itself enter at [`resources`], through a [`client::Client`].
 
+pub mod admission;
+pub mod allocate;
 pub mod ambient;
+mod amount;
 pub mod api;
 pub mod auth;
 pub mod body;

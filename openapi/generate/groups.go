@@ -22,8 +22,10 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -73,8 +75,10 @@ var groups = []group{
 	api("node", "v1", nodev1.SchemeGroupVersion, nodev1.AddToScheme),
 	api("policy", "v1", policyv1.SchemeGroupVersion, policyv1.AddToScheme),
 	api("rbac", "v1", rbacv1.SchemeGroupVersion, rbacv1.AddToScheme),
+	api("resource", "v1", resourcev1.SchemeGroupVersion, resourcev1.AddToScheme),
 	api("scheduling", "v1", schedulingv1.SchemeGroupVersion, schedulingv1.AddToScheme),
 	api("storage", "v1", storagev1.SchemeGroupVersion, storagev1.AddToScheme),
+	api("storagemigration", "v1", storagemigrationv1.SchemeGroupVersion, storagemigrationv1.AddToScheme),
 	{metaPath, metaModel, metav1.SchemeGroupVersion, metav1.AddMetaToScheme},
 }
 

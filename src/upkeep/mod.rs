@@ -1,5 +1,5 @@
 //! What keeps a Kubernetes API tidy: namespaces that go take their content along, those that stay have what everybody
-//! expects in them, objects do not outlive their owners, and events are forgotten.
+//! expects in them, objects do not outlive their owners, storage is not let go while it is in use, and events are forgotten.
 //!
 //! Each controller observes, decides by a pure function, and acts, in all workspaces at once: a workspace in which
 //! nothing happens costs nothing here. Start with [`start`].
@@ -9,6 +9,7 @@ mod defaults;
 mod expiry;
 mod key;
 mod namespaces;
+mod protection;
 
 use crate::controller::{Controller, Reconciler};
 use apiserver::client::Client;
@@ -56,6 +57,7 @@ pub fn start(client: &Client, ca_pem: &str, pace: Pace, stop: &CancellationToken
     run(&tasks, pace, stop, defaults::controller(client, ca_pem).workers(FURNISHED_AT_ONCE));
     run(&tasks, pace, stop, collector::controller(client).workers(COLLECTED_AT_ONCE));
     run(&tasks, pace, stop, expiry::controller(client, pace.event_age, pace.event_sweep));
+    run(&tasks, pace, stop, protection::controller(client));
     tasks.close();
     Upkeep { tasks }
 }

@@ -101,7 +101,7 @@ func ginkgo(o options, names []string, log string) error {
 	stopped, forget := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer forget()
 	command := exec.CommandContext(stopped, filepath.Join(o.tools, "ginkgo"), append([]string{
-		"run", "--no-color", "-v", "--procs=" + strconv.Itoa(o.procs), "--timeout=1h",
+		"run", "--no-color", "-v", "--procs=" + strconv.Itoa(o.procs), "--timeout=20m",
 		"--output-dir=" + o.report, "--json-report=report.json", "--focus=" + focus(names),
 		filepath.Join(o.tools, "e2e.test"), "--",
 	}, suiteFlags(o)...)...)

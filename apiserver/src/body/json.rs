@@ -3,6 +3,7 @@
 use super::Read;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+use std::collections::HashMap;
 use std::fmt;
 
 /// Complaints about one body; more would only be more of the same.
@@ -16,14 +17,36 @@ pub(super) fn read(bytes: &[u8]) -> Result<Read, serde_json::Error> {
     Ok(Read { tree, complaints: seen.complaints })
 }
 
+/// Where each complaint that a body could give rise to belongs among the others: an unknown field where it stands, one
+/// that is said twice where it stands again. Only worth its cost when there is something to complain of.
+pub(super) fn places(bytes: &[u8]) -> HashMap<String, usize> {
+    let mut seen = Seen { places: Some(HashMap::new()), ..Seen::default() };
+    // A body that was read before can be read again.
+    let _ = Node { seen: &mut seen }.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    seen.places.unwrap_or_default()
+}
+
 #[derive(Default)]
 struct Seen {
     path: String,
     complaints: Vec<String>,
+    places: Option<HashMap<String, usize>>,
 }
 
 impl Seen {
+    fn once(&mut self) {
+        self.place("unknown");
+    }
+
+    fn place(&mut self, what: &str) {
+        if let Some(places) = &mut self.places {
+            let next = places.len();
+            places.entry(format!("{what} field {:?}", self.path)).or_insert(next);
+        }
+    }
+
     fn twice(&mut self) {
+        self.place("duplicate");
         let complaint = format!("duplicate field {:?}", self.path);
         if self.complaints.len() < COMPLAINTS_MAX && !self.complaints.contains(&complaint) {
             self.complaints.push(complaint);
@@ -102,6 +125,8 @@ impl<'de> Visitor<'de> for Node<'_> {
             self.seen.path.push_str(&name);
             if map.contains_key(&name) {
                 self.seen.twice();
+            } else {
+                self.seen.once();
             }
             let value = entries.next_value_seed(Node { seen: self.seen })?;
             self.seen.path.truncate(length);

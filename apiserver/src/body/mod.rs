@@ -52,7 +52,7 @@ impl Body {
     ) -> Result<Decoded, ApiError> {
         let Read { mut tree, complaints } = self.read(api_version, kind)?;
         expect_kind(&mut tree, api_version, kind)?;
-        let warnings = accept(&mut tree, complaints, api_version, kind, ty, validation)?;
+        let warnings = accept(&mut tree, complaints, api_version, kind, ty, validation, self)?;
         let object = Object::try_from(tree).map_err(|error| ApiError::bad_request(error.to_string()))?;
         Ok(Decoded { object, warnings })
     }
@@ -75,6 +75,14 @@ impl Body {
                 let tree = protobuf::decode(bytes).map_err(|why| failed(&why))?;
                 Ok(Read { tree, complaints: Vec::new() })
             }
+        }
+    }
+
+    /// Brings complaints into the order in which their fields stand in the text.
+    fn sort(&self, complaints: &mut [String]) {
+        if let (Self::Encoded { bytes, encoding: Encoding::Json }, [_, _, ..]) = (self, &*complaints) {
+            let places = json::places(bytes);
+            complaints.sort_by_key(|complaint| places.get(complaint).copied().unwrap_or(usize::MAX));
         }
     }
 
@@ -115,6 +123,7 @@ fn accept(
     kind: &str,
     ty: &'static Type,
     validation: FieldValidation,
+    body: &Body,
 ) -> Result<Vec<String>, ApiError> {
     let version = api_version.rsplit('/').next().unwrap_or_default();
     let handled = |why: &str| {
@@ -126,6 +135,7 @@ fn accept(
             unknown @ Problem::UnknownField { .. } => complaints.push(unknown.to_string()),
         }
     }
+    body.sort(&mut complaints);
     if !complaints.is_empty() && validation == FieldValidation::Strict {
         return Err(handled(&format!("strict decoding error: {}", complaints.join(", "))));
     }

@@ -9,7 +9,7 @@ use openapi::scalar::time::{Instant, Precision};
 use serde_json::{Map, Value, json};
 
 /// An object: a JSON tree with metadata.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object(Map<String, Value>);
 
 /// A tree that is no object.
@@ -65,6 +65,24 @@ impl Object {
     pub fn pointer(&self, path: &[&str]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
         rest.iter().try_fold(self.0.get(*first)?, |at, step| at.get(*step))
+    }
+
+    /// The items of a list; none where there is no list.
+    pub fn items<'a>(&'a self, path: &[&str]) -> impl Iterator<Item = &'a Value> + use<'a> {
+        self.pointer(path).and_then(Value::as_array).into_iter().flatten()
+    }
+
+    /// What is asked for; made if there is nothing.
+    pub fn spec_mut(&mut self) -> &mut Map<String, Value> {
+        child(&mut self.0, "spec")
+    }
+
+    pub fn annotation(&self, name: &str) -> Option<&str> {
+        self.pointer(&["metadata", "annotations", name])?.as_str()
+    }
+
+    pub fn set_annotation(&mut self, name: &str, value: &str) {
+        child(self.metadata_mut(), "annotations").insert(name.to_owned(), value.into());
     }
 
     pub fn text(&self, path: &[&str]) -> &str {
@@ -154,6 +172,30 @@ impl Object {
             Some(value) => self.set_metadata(field, value.clone()),
             None => drop(self.remove_metadata(field)),
         }
+    }
+}
+
+/// The object under `field`; made if there is none.
+pub(crate) fn child<'a>(map: &'a mut Map<String, Value>, field: &str) -> &'a mut Map<String, Value> {
+    let value = map.entry(field).or_insert_with(|| json!({}));
+    if !value.is_object() {
+        *value = json!({});
+    }
+    match value {
+        Value::Object(map) => map,
+        _ => unreachable!("it was made an object above"),
+    }
+}
+
+/// The list under `field`; made if there is none.
+pub(crate) fn list<'a>(map: &'a mut Map<String, Value>, field: &str) -> &'a mut Vec<Value> {
+    let value = map.entry(field).or_insert_with(|| json!([]));
+    if !value.is_array() {
+        *value = json!([]);
+    }
+    match value {
+        Value::Array(list) => list,
+        _ => unreachable!("it was made a list above"),
     }
 }
 

@@ -69,7 +69,7 @@ impl Resources {
             let new = self.applied(resource, &live, wanted)?;
             check_patched(target, old, &new)?;
             check_namespace(&target.within, &new)?;
-            self.replaced(resource, wanted.part, old, new, Author::Settled)
+            self.replaced(target, wanted.part, old, new, Author::Settled)
         };
         let outcome = self.mutate(target, wanted.options.dry_run, change).await?;
         Self::written(resource, outcome, Vec::new())
@@ -85,8 +85,7 @@ impl Resources {
         let live = self.ownership(resource, Part::Main, "").nothing();
         let object = self.applied(resource, &live, wanted)?;
         check_new(target, &object)?;
-        let prepared = self.prepared(&permit, object, Author::Settled)?;
-        let bytes = self.insert(target, prepared, wanted.options.dry_run).await?;
+        let bytes = self.insert(&permit, &object, Author::Settled, wanted.options.dry_run).await?;
         Ok(Written { bytes: Self::shown(resource, bytes)?, created: true, warnings: Vec::new() })
     }
 

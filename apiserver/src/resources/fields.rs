@@ -99,6 +99,11 @@ pub(super) fn value<'a>(resource: &ResourceDef, object: Peek<'a>, field: &str) -
     match field {
         "metadata.name" => object.text(&["metadata", "name"]),
         "metadata.namespace" => object.text(&["metadata", "namespace"]),
+        // Newer reporters name themselves in one place only.
+        "source" => {
+            let own = object.text(&["source", "component"]).filter(|name| !name.is_empty());
+            own.or_else(|| object.text(&["reportingComponent"])).or(Some(Cow::Borrowed("")))
+        }
         _ => {
             let (_, path, absent) = selectable(resource).iter().find(|(name, ..)| *name == field)?;
             Some(object.text(path).unwrap_or(Cow::Borrowed(absent)))

@@ -1,8 +1,9 @@
 //! The verbs, without HTTP: what is read, and what happens to an object between its author and the store.
 //!
-//! Every door asks for an [`Authorized`] place. A write goes: decode → default → prepare → validate → commit; what is
-//! read are the stored bytes. Start with [`Resources`].
+//! Every door asks for an [`Authorized`] place. A write goes: decode → default → admit → prepare → allocate → validate →
+//! check → commit; what is read are the stored bytes. Start with [`Resources`].
 
+mod account;
 mod apply;
 mod create;
 mod delete;
@@ -14,6 +15,7 @@ mod patch;
 mod read;
 mod scale;
 mod select;
+mod sight;
 mod token;
 mod update;
 mod watch;

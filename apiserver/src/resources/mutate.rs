@@ -1,11 +1,15 @@
 //! The one loop that reads an object, decides what it should become, and commits that if nobody was faster.
 
+use super::create::is_service;
+use super::owners::Author;
 use super::{Found, Resources, parse};
+use crate::allocate::{self, Beside};
+use crate::auth::Authorized;
 use crate::error::ApiError;
 use crate::keyspace;
 use crate::object::Object;
 use crate::object::{draft, with_revision};
-use crate::place::ObjectRef;
+use crate::place::{Collection, ObjectRef};
 use bytes::Bytes;
 use storage::{CommitError, Revision, Txn};
 
@@ -17,6 +21,8 @@ const ATTEMPTS: usize = 64;
 pub(super) enum Next {
     Same,
     Write(Object),
+    /// It is written, and the rest with it.
+    With(Object, Vec<Beside>),
     /// It goes, and this is the last anybody sees of it.
     Remove(Object),
 }
@@ -61,47 +67,75 @@ impl Resources {
     async fn settle(&self, at: &ObjectRef, found: &Found, next: Next, dry_run: bool) -> Result<Outcome, Unsettled> {
         let key = keyspace::key(at)?;
         let expected = found.version.modified;
-        match next {
-            Next::Same => Ok(Outcome::Same(found.version.value.clone())),
-            Next::Write(object) => {
-                let draft = draft(object);
-                if dry_run {
-                    return Ok(Outcome::Written(draft.stamped(expected)));
-                }
-                let committed = self.inner.store.commit(Txn::replace(key, expected, draft.clone())).await?;
-                Ok(Outcome::Written(draft.stamped(committed.revision)))
-            }
-            Next::Remove(object) => {
-                let last = draft(object).stamped(expected);
-                if dry_run {
-                    return Ok(Outcome::Removed(last));
-                }
-                let committed = self.inner.store.commit(Txn::remove(key, expected)).await?;
-                Ok(Outcome::Removed(with_revision(&last, committed.revision)))
-            }
+        let (object, beside) = match next {
+            Next::Same => return Ok(Outcome::Same(found.version.value.clone())),
+            Next::Remove(object) => return self.remove(at, object, expected, dry_run).await,
+            Next::Write(object) => (object, Vec::new()),
+            Next::With(object, beside) => (object, beside),
+        };
+        let draft = draft(object);
+        if dry_run {
+            return Ok(Outcome::Written(draft.stamped(expected)));
         }
+        let txn = self.sight(at.workspace()).join(Txn::replace(key, expected, draft.clone()), beside)?;
+        let committed = self.inner.store.commit(txn).await?;
+        Ok(Outcome::Written(draft.stamped(committed.revision)))
+    }
+
+    async fn remove(
+        &self,
+        at: &ObjectRef,
+        object: Object,
+        expected: Revision,
+        dry_run: bool,
+    ) -> Result<Outcome, Unsettled> {
+        let given = if is_service(at.resource()) { allocate::release(&object) } else { Vec::new() };
+        let last = draft(object).stamped(expected);
+        if dry_run {
+            return Ok(Outcome::Removed(last));
+        }
+        let txn = self.sight(at.workspace()).join(Txn::remove(keyspace::key(at)?, expected), given)?;
+        let committed = self.inner.store.commit(txn).await?;
+        Ok(Outcome::Removed(with_revision(&last, committed.revision)))
     }
 
     /// Makes an object that does not exist yet, in a namespace that exists and stays.
-    pub(super) async fn insert(&self, at: &ObjectRef, object: Object, dry_run: bool) -> Result<Bytes, ApiError> {
+    pub(super) async fn insert(
+        &self,
+        at: &Authorized<Collection>,
+        object: &Object,
+        author: Author<'_>,
+        dry_run: bool,
+    ) -> Result<Bytes, ApiError> {
         for _ in 0..ATTEMPTS {
-            match self.try_insert(at, &object, dry_run).await {
+            match self.try_insert(at, object, author, dry_run).await {
                 Err(Unsettled::Overtaken) => {}
                 Err(Unsettled::Refused(error)) => return Err(error),
                 Ok(bytes) => return Ok(bytes),
             }
         }
-        Err(ApiError::modified(at))
+        Err(ApiError::modified(&at.get().object(object.name())))
     }
 
-    async fn try_insert(&self, at: &ObjectRef, object: &Object, dry_run: bool) -> Result<Bytes, Unsettled> {
-        let key = keyspace::key(at)?;
+    async fn try_insert(
+        &self,
+        by: &Authorized<Collection>,
+        object: &Object,
+        author: Author<'_>,
+        dry_run: bool,
+    ) -> Result<Bytes, Unsettled> {
+        let place = by.get();
+        let sight = self.sight(&place.workspace);
+        let namespace = self.namespace_of(place, object.name())?;
+        let (object, beside) = self.prepared(by, object.clone(), author, &sight)?;
+        let at = place.object(object.name());
+        let key = keyspace::key(&at)?;
         if self.inner.store.recent().get(key.as_bytes()).map_err(ApiError::from)?.is_some() {
             return Err(ApiError::already_exists(at.resource(), &at.name).into());
         }
-        let draft = draft(object.clone());
-        let mut txn = Txn::create(key, draft.clone());
-        if let Some((namespace, revision)) = self.namespace_of(at)? {
+        let draft = draft(object);
+        let mut txn = sight.join(Txn::create(key, draft.clone()), beside)?;
+        if let Some((namespace, revision)) = namespace {
             // The namespace is part of the condition: nothing can be made in one that is being emptied.
             txn = txn.expect(namespace, storage::Expect::At(revision));
         }
@@ -113,17 +147,20 @@ impl Resources {
     }
 
     /// The key and revision of the namespace that an object is made in.
-    fn namespace_of(&self, at: &ObjectRef) -> Result<Option<(storage::Key, Revision)>, ApiError> {
-        let Some(namespace) = at.namespace() else { return Ok(None) };
+    pub(super) fn namespace_of(
+        &self,
+        at: &Collection,
+        name: &str,
+    ) -> Result<Option<(storage::Key, Revision)>, ApiError> {
+        let Some(namespace) = at.namespace.as_deref() else { return Ok(None) };
         let namespaces = self.inner.catalog.find("", "v1", "namespaces");
         let Some(resource) = namespaces else { return Ok(None) };
-        let place =
-            crate::place::Collection { resource: resource.clone(), workspace: at.workspace().clone(), namespace: None };
+        let place = Collection { resource: resource.clone(), workspace: at.workspace.clone(), namespace: None };
         let key = keyspace::key(&place.object(namespace))?;
         let found = self.inner.store.recent().get(key.as_bytes())?;
         let version = found.ok_or_else(|| ApiError::not_found(resource, namespace))?;
         if parse(&version.value)?.is_deleting() {
-            return Err(ApiError::namespace_terminating(at.resource(), &at.name, namespace));
+            return Err(ApiError::namespace_terminating(&at.resource, name, namespace));
         }
         Ok(Some((key, version.modified)))
     }

@@ -96,7 +96,7 @@ impl Resources {
         let apply = |old: &Object| {
             let patched = self.patched(&resource, &change, old, options, &warnings)?;
             check_patched(target, old, &patched)?;
-            self.replaced(&resource, part, old, patched, Author::Named(&options.field_manager))
+            self.replaced(target, part, old, patched, Author::Named(&options.field_manager))
         };
         let outcome = self.mutate(target, options.dry_run, apply).await?;
         Self::written(&resource, outcome, warnings.into_inner())

@@ -94,7 +94,7 @@ impl Resources {
             }
             let (scale, version) = (Value::from(wanted), target.resource().api_version());
             new.as_tree(|tree| managed_fields::to_parent(&scale, tree, &version)).map_err(unreadable)?;
-            self.replaced(target.resource(), Part::Main, old, new, Author::Settled)
+            self.replaced(target, Part::Main, old, new, Author::Settled)
         };
         let outcome = self.mutate(target, options.dry_run, change).await?;
         Ok(scale_of(&super::parse(&outcome.into_bytes())?))

@@ -1,9 +1,11 @@
 //! Replacing an object, or one part of it.
 
-use super::create::check_namespace;
+use super::create::{allocated, check_namespace, settle};
 use super::mutate::{Next, Outcome};
 use super::owners::Author;
 use super::{Create, Resources, Written};
+use crate::admission::{self, Attempt};
+use crate::allocate::Beside;
 use crate::auth::Authorized;
 use crate::body::Decoded;
 use crate::catalog::ResourceDef;
@@ -13,6 +15,8 @@ use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::{self, Part};
 use openapi::FieldError;
+use openapi::builtin::Type;
+use serde_json::Value;
 
 impl Resources {
     /// Replaces `part` of the object by what the request says.
@@ -26,7 +30,7 @@ impl Resources {
         }
         let change = |old: &Object| {
             check_version(target, old, &new)?;
-            self.replaced(&resource, part, old, new.clone(), Author::Named(&request.options.field_manager))
+            self.replaced(target, part, old, new.clone(), Author::Named(&request.options.field_manager))
         };
         let outcome = self.mutate(target, request.options.dry_run, change).await?;
         Self::written(&resource, outcome, warnings)
@@ -45,38 +49,44 @@ impl Resources {
             return Err(ApiError::not_found(target.resource(), &target.name));
         }
         new.set_metadata("name", target.name.as_str());
+        let place = at.clone().narrow(|target| target.within);
         let author = Author::Named(&request.options.field_manager);
-        let prepared = self.prepared(&at.clone().narrow(|target| target.within), new, author)?;
-        let bytes = self.insert(target, prepared, request.options.dry_run).await?;
+        let bytes = self.insert(&place, &new, author, request.options.dry_run).await?;
         Ok(Written { bytes: Self::shown(target.resource(), bytes)?, created: true, warnings })
     }
 
     /// What an object becomes when its author wants it to be `new`.
     pub(super) fn replaced(
         &self,
-        resource: &ResourceDef,
+        at: &ObjectRef,
         part: Part,
         old: &Object,
         mut new: Object,
         author: Author<'_>,
     ) -> Result<Next, ApiError> {
-        let ty = resource.stored_type();
+        let (resource, ty) = (at.resource(), at.resource().stored_type());
+        // Whoever does not say which version is replaced means the one that is there.
+        new.take_metadata_from(old, "resourceVersion");
         new.as_tree(|tree| openapi::defaults::apply(tree, ty));
         strategy::settle(resource, &mut new);
         self.track(resource, part, Some(old), &mut new, author);
+        let (sight, ambient) = (self.sight(at.workspace()), &self.inner.ambient);
+        let attempt = Attempt { resource, part, old: Some(old), ambient, look: &sight };
+        admission::change(&mut new, &attempt)?;
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
-        new.as_tree(|tree| openapi::normalize(tree, ty));
-        // Whoever does not say which version is replaced means the one that is there.
-        new.take_metadata_from(old, "resourceVersion");
-        let old_tree = serde_json::Value::from(old.clone());
-        let errors = new.as_tree(|tree| match part {
-            Part::Status => openapi::validation::update_status(tree, &old_tree, ty),
-            _ => openapi::validation::update(tree, &old_tree, ty),
-        });
+        let mut beside = allocated(&mut new, &attempt)?;
+        settle(&mut new, ty);
+        let mut errors = strategy::check_change(resource, part, &new, old);
+        errors.extend(validated(&mut new, part, old, ty));
         if !errors.is_empty() {
             return Err(ApiError::invalid(&resource.group, &resource.kind, new.name(), &errors));
         }
-        Ok(decide(old, new))
+        admission::check(&new, &attempt)?;
+        beside.extend(admission::charge(&new, &attempt)?.into_iter().map(Beside::Quota));
+        Ok(match decide(old, new) {
+            Next::Write(object) => Next::With(object, beside),
+            other => other,
+        })
     }
 
     pub(super) fn written(
@@ -86,6 +96,16 @@ impl Resources {
     ) -> Result<Written, ApiError> {
         Ok(Written { bytes: Self::shown(resource, outcome.into_bytes())?, created: false, warnings })
     }
+}
+
+/// What is wrong with an object in the place of another.
+fn validated(new: &mut Object, part: Part, old: &Object, ty: &'static Type) -> Vec<FieldError> {
+    // A part that has rules of its own has been held against the old object.
+    let old = Value::from(if strategy::has_own_rules(part) { new.clone() } else { old.clone() });
+    new.as_tree(|tree| match part {
+        Part::Status => openapi::validation::update_status(tree, &old, ty),
+        _ => openapi::validation::update(tree, &old, ty),
+    })
 }
 
 /// A write that changes nothing is none, and one that takes away the last thing that held a deleted object lets it go.

@@ -1,53 +1,73 @@
 //! Requests for certificates: who asks is what the server saw, and approval has a door of its own.
 
 use crate::auth::User;
-use crate::object::Object;
+use crate::object::{Object, child, timestamp};
+use openapi::scalar::time::Instant;
 use serde_json::{Value, json};
 
 pub(super) fn prepare_create(object: &mut Object, user: &User) {
-    if let Some(Value::Object(spec)) = object.map_mut().get_mut("spec") {
-        for field in ["uid", "extra"] {
-            spec.remove(field);
-        }
-        spec.insert("username".to_owned(), user.name.as_str().into());
-        spec.insert("groups".to_owned(), json!(user.groups));
-        if !user.uid.is_empty() {
-            spec.insert("uid".to_owned(), user.uid.as_str().into());
-        }
+    let spec = object.spec_mut();
+    for field in ["uid", "extra"] {
+        spec.remove(field);
     }
-}
-
-fn is_verdict(condition: &Value) -> bool {
-    matches!(condition.get("type").and_then(Value::as_str), Some("Approved" | "Denied"))
+    spec.insert("username".to_owned(), user.name.as_str().into());
+    spec.insert("groups".to_owned(), json!(user.groups));
+    if !user.uid.is_empty() {
+        spec.insert("uid".to_owned(), user.uid.as_str().into());
+    }
 }
 
 fn conditions(object: &Object) -> Vec<Value> {
-    object.pointer(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default()
+    object.items(&["status", "conditions"]).cloned().collect()
 }
 
 fn set_conditions(object: &mut Object, conditions: Vec<Value>) {
-    let status = object.map_mut().entry("status").or_insert_with(|| json!({}));
-    if let Value::Object(status) = status {
-        status.insert("conditions".to_owned(), Value::Array(conditions));
+    if !conditions.is_empty() {
+        child(object.map_mut(), "status").insert("conditions".to_owned(), Value::Array(conditions));
     }
 }
 
-/// Whoever writes the status cannot approve by it.
-pub(super) fn keep_approval(new: &mut Object, old: &Object) {
-    let theirs = conditions(old).into_iter().filter(is_verdict);
-    let ours = conditions(new).into_iter().filter(|condition| !is_verdict(condition));
-    let all: Vec<Value> = theirs.chain(ours).collect();
-    if !all.is_empty() {
-        set_conditions(new, all);
+/// Whoever writes the status changes no verdict that is there; one that is added or taken away is for validation to
+/// refuse.
+pub(super) fn keep_approval(new: &mut Object, old: &Object, now: Instant) {
+    let (mut ours, theirs) = (conditions(new), conditions(old));
+    for verdict in ["Approved", "Denied"] {
+        let of_kind = |condition: &&Value| condition["type"] == verdict;
+        let kept: Vec<Value> = theirs.iter().filter(of_kind).cloned().collect();
+        if kept.len() == ours.iter().filter(of_kind).count() {
+            let places = ours.iter_mut().filter(|condition| condition["type"] == verdict);
+            places.zip(kept).for_each(|(place, kept)| *place = kept);
+        }
     }
+    set_times(&mut ours, &theirs, now);
+    set_conditions(new, ours);
 }
 
 /// Whoever approves changes nothing but conditions.
-pub(super) fn keep_all_but_approval(new: &mut Object, old: &Object) {
-    let wanted = conditions(new);
+pub(super) fn keep_all_but_approval(new: &mut Object, old: &Object, now: Instant) {
+    let mut wanted = conditions(new);
+    set_times(&mut wanted, &conditions(old), now);
     new.take_from(old, "spec");
     new.take_from(old, "status");
-    if !wanted.is_empty() {
-        set_conditions(new, wanted);
+    child(new.map_mut(), "status").remove("conditions");
+    set_conditions(new, wanted);
+}
+
+/// A condition without times is of now; it began with the last one of its kind and status.
+fn set_times(conditions: &mut [Value], before: &[Value], now: Instant) {
+    let is_unset = |condition: &Value, field: &str| condition[field].as_str().unwrap_or_default().is_empty();
+    for condition in conditions.iter_mut().filter(|condition| condition.is_object()) {
+        if is_unset(condition, "lastUpdateTime") {
+            condition["lastUpdateTime"] = timestamp(now);
+        }
+        if is_unset(condition, "lastTransitionTime") {
+            let mut same = before.iter().filter(|old| {
+                old["type"] == condition["type"]
+                    && old["status"] == condition["status"]
+                    && !is_unset(old, "lastTransitionTime")
+            });
+            condition["lastTransitionTime"] =
+                same.next().map_or_else(|| timestamp(now), |old| old["lastTransitionTime"].clone());
+        }
     }
 }

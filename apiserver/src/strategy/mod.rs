@@ -2,13 +2,20 @@
 //!
 //! Pure: an object and its predecessor in, the object as it should be stored out.
 
+mod accounts;
 mod certificates;
+mod daemons;
 mod jobs;
+mod leases;
 mod namespaces;
+mod parts;
 pub mod pods;
 mod reset;
 mod secrets;
 mod services;
+mod volumes;
+
+pub use parts::{check_change, has_own_rules};
 
 pub use reset::reset_fields;
 
@@ -17,7 +24,8 @@ use crate::auth::User;
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::object::Object;
-use serde_json::{Value, json};
+use openapi::scalar::time::Instant;
+use serde_json::Value;
 
 /// What strategies may look at besides the object.
 #[derive(Clone, Copy, Debug)]
@@ -77,14 +85,19 @@ pub fn prepare_create(resource: &ResourceDef, object: &mut Object, around: &Surr
     if resource.has_status() && !keeps_status(resource) {
         object.map_mut().remove("status");
     }
+    let now = around.ambient.now();
     match (&*resource.group, &*resource.plural) {
         ("", "namespaces") => namespaces::prepare_create(object),
-        ("", "pods") => pods::prepare_create(object),
-        ("", "services") => services::prepare_create(object, around.ambient),
-        ("", "persistentvolumeclaims" | "persistentvolumes") => set_status(object, json!({ "phase": "Pending" })),
-        ("", "serviceaccounts") => drop(object.map_mut().remove("secrets")),
+        ("", "pods") => pods::prepare_create(object, now),
+        ("", "services") => services::prepare_create(object),
+        ("", "persistentvolumeclaims") => volumes::prepare_claim(object),
+        ("", "persistentvolumes") => volumes::prepare_volume(object, now),
+        ("", "serviceaccounts") => accounts::keep_names_of_secrets(object),
+        ("", "limitranges") if object.name().is_empty() => object.set_metadata("name", around.ambient.uid()),
+        ("apps", "daemonsets") => daemons::prepare_create(object),
         ("batch", "jobs") => jobs::prepare_create(object),
         ("certificates.k8s.io", "certificatesigningrequests") => certificates::prepare_create(object, user),
+        ("coordination.k8s.io", "leases") => leases::drop_coordination(object, None),
         _ => {}
     }
 }
@@ -94,13 +107,12 @@ fn keeps_status(resource: &ResourceDef) -> bool {
     resource.plural == "nodes"
 }
 
-fn set_status(object: &mut Object, status: Value) {
-    object.map_mut().insert("status".to_owned(), status);
-}
-
 /// Metadata that only the server writes.
 const KEPT: [&str; 6] =
     ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"];
+
+/// Metadata that its author writes.
+const WRITTEN: [&str; 4] = ["labels", "annotations", "finalizers", "ownerReferences"];
 
 /// Takes from the old object whatever a request about `part` may not change, and counts the change.
 pub fn prepare_update(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object, around: &Surroundings<'_>) {
@@ -109,44 +121,85 @@ pub fn prepare_update(resource: &ResourceDef, part: Part, new: &mut Object, old:
     }
     new.set_metadata("name", old.name());
     new.take_metadata_from(old, "namespace");
+    let now = around.ambient.now();
     match part {
-        Part::Main => prepare_main(resource, new, old, around),
-        Part::Status => {
-            keep_all_but(new, old, "status");
-            if resource.plural == "certificatesigningrequests" {
-                certificates::keep_approval(new, old);
-            }
-        }
+        Part::Main => prepare_main(resource, new, old),
+        Part::Status => prepare_status(resource, new, old, now),
         Part::Finalizers => namespaces::keep_all_but_finalizers(new, old),
-        Part::Approval => certificates::keep_all_but_approval(new, old),
-        Part::EphemeralContainers => pods::keep_all_but(new, old, "ephemeralContainers"),
-        Part::Resize => pods::keep_all_but(new, old, "containers"),
+        Part::Approval => certificates::keep_all_but_approval(new, old, now),
+        Part::EphemeralContainers => pods::keep_all_but_ephemeral(new, old),
+        Part::Resize => pods::keep_all_but_sizes(new, old),
     }
-    if resource.traits.generation && asks_for_something_else(new, old) {
+    if matches!(part, Part::EphemeralContainers | Part::Resize) {
+        keep_metadata(new, old, &WRITTEN);
+    }
+    if part != Part::Status && counts(resource, new, old) {
         new.set_metadata("generation", old.generation() + 1);
     }
 }
 
-fn prepare_main(resource: &ResourceDef, new: &mut Object, old: &Object, around: &Surroundings<'_>) {
+fn prepare_main(resource: &ResourceDef, new: &mut Object, old: &Object) {
     if resource.has_status() {
         new.take_from(old, "status");
     }
     match (&*resource.group, &*resource.plural) {
         ("", "namespaces") => namespaces::keep_finalizers(new, old),
-        ("", "services") => services::prepare_update(new, old, around.ambient),
-        ("batch", "jobs") => jobs::prepare_update(new, old),
+        ("", "pods") => pods::keep_resources(new, old),
+        ("", "services") => services::prepare_update(new, old),
+        ("", "serviceaccounts") => accounts::keep_names_of_secrets(new),
+        ("", "persistentvolumeclaims") => volumes::set_sources(new, Some(old)),
+        ("apps", "daemonsets") => daemons::prepare_update(new, old),
         ("certificates.k8s.io", "certificatesigningrequests") => new.take_from(old, "spec"),
+        ("coordination.k8s.io", "leases") => leases::drop_coordination(new, Some(old)),
         _ => {}
     }
 }
 
-/// Metadata may come along with a status; labels and everything outside of it may not.
-fn keep_all_but(new: &mut Object, old: &Object, field: &str) {
+/// Everything but the status stays; of the metadata, what the kind protects.
+fn prepare_status(resource: &ResourceDef, new: &mut Object, old: &Object, now: Instant) {
     let others: Vec<String> = new.map().keys().chain(old.map().keys()).cloned().collect();
-    for other in others.iter().filter(|other| *other != field && *other != "metadata") {
+    for other in others.iter().filter(|other| *other != "status" && *other != "metadata") {
         new.take_from(old, other);
     }
-    new.take_metadata_from(old, "labels");
+    keep_metadata(new, old, kept_by_status(resource));
+    match (&*resource.group, &*resource.plural) {
+        ("", "pods") => pods::prepare_status(new, old),
+        ("", "persistentvolumes") => volumes::prepare_volume_status(new, old, now),
+        ("certificates.k8s.io", "certificatesigningrequests") => certificates::keep_approval(new, old, now),
+        _ => {}
+    }
+}
+
+/// Most kinds let a status come with other metadata.
+fn kept_by_status(resource: &ResourceDef) -> &'static [&'static str] {
+    match (&*resource.group, &*resource.plural) {
+        ("apps", "deployments") => &["labels"],
+        ("", "pods") => &["ownerReferences"],
+        ("admissionregistration.k8s.io", _) | ("apiregistration.k8s.io", _) | ("storage.k8s.io", _) => &WRITTEN,
+        ("flowcontrol.apiserver.k8s.io", _) => &WRITTEN,
+        ("certificates.k8s.io", "podcertificaterequests") | ("networking.k8s.io", "servicecidrs") => &WRITTEN,
+        _ => &[],
+    }
+}
+
+fn keep_metadata(new: &mut Object, old: &Object, fields: &[&str]) {
+    for field in fields {
+        new.take_metadata_from(old, field);
+    }
+}
+
+/// The change is one of what somebody asks for, and the kind counts those.
+fn counts(resource: &ResourceDef, new: &Object, old: &Object) -> bool {
+    let differs = |field: &str| new.pointer(&["metadata", field]) != old.pointer(&["metadata", field]);
+    match (&*resource.group, &*resource.plural) {
+        // It starts at 1, and nothing of it that matters can change.
+        ("scheduling.k8s.io", "priorityclasses") => false,
+        // It starts at nothing.
+        ("storage.k8s.io", "csidrivers") => asks_for_something_else(new, old),
+        ("apps", "deployments") => differs("annotations") || asks_for_something_else(new, old),
+        ("discovery.k8s.io", "endpointslices") => differs("labels") || asks_for_something_else(new, old),
+        _ => resource.traits.generation && asks_for_something_else(new, old),
+    }
 }
 
 /// Everything but metadata and status is what somebody asks for.

@@ -65,7 +65,7 @@ impl Answer {
 }
 
 impl Stage {
-    /// A server with the namespace `n`.
+    /// A server with the namespace `n` and its default account.
     pub(crate) async fn new() -> Self {
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
         let chance = AtomicU64::new(1);
@@ -84,6 +84,8 @@ impl Stage {
         let client = Client::as_system(resources, "test");
         let namespaces = client.at(("", "v1", "namespaces"), &Workspace::new("home"), None).unwrap();
         client.ensure(&namespaces, json!({ "metadata": { "name": "n" } })).await.unwrap();
+        let accounts = client.at(("", "v1", "serviceaccounts"), &Workspace::new("home"), Some("n")).unwrap();
+        client.ensure(&accounts, json!({ "metadata": { "name": "default" } })).await.unwrap();
         let router = pipeline(api.clone(), Limits::default());
         Self { api, store, router }
     }

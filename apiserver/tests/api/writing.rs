@@ -71,11 +71,11 @@ async fn unknown_and_repeated_fields_are_an_error_a_warning_or_nothing() {
     let body = r#"{"metadata":{"name":"a","odd":1},"data":{"k":"1","k":"2"},"more":true}"#;
     let post = |validation: &str| format!("POST {CONFIGMAPS}?fieldValidation={validation}");
     let (_, message) = stage.send_as(&post("Strict"), "application/json", body).await.refused(400);
-    let expected = r#"ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: duplicate field "data.k", unknown field "metadata.odd", unknown field "more""#;
+    let expected = r#"ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "metadata.odd", duplicate field "data.k", unknown field "more""#;
     assert_eq!(message, expected);
     let warned = stage.send_as(&post("Warn"), "application/json", body).await;
     let warnings: Vec<_> = warned.headers.get_all("warning").iter().map(|value| value.to_str().unwrap()).collect();
-    assert_eq!(warnings[1], r#"299 - "unknown field \"metadata.odd\"""#);
+    assert_eq!(warnings[0], r#"299 - "unknown field \"metadata.odd\"""#);
     let made = warned.expect(201);
     assert_eq!((&made["data"]["k"], made.get("more")), (&json!("2"), None));
     let body = body.replace(r#""a""#, r#""b""#);
@@ -176,9 +176,12 @@ async fn patches_of_every_kind_change_what_they_name() {
     let json_patch = json!([{ "op": "replace", "path": "/spec/replicas", "value": 4 }]);
     let tree = stage.send_as(&patch, "application/json-patch+json", json_patch.to_string()).await.expect(200);
     assert_eq!((&tree["spec"]["replicas"], &tree["metadata"]["generation"]), (&json!(4), &json!(3)));
+    let merge = json!({ "metadata": { "labels": { "k": "v" } } });
+    let tree = stage.send_as(&patch, "application/merge-patch+json", merge.to_string()).await.expect(200);
+    assert_eq!(tree["metadata"]["generation"], 3, "labels are not asked of anybody");
     let merge = json!({ "metadata": { "annotations": { "k": "v" } } });
     let tree = stage.send_as(&patch, "application/merge-patch+json", merge.to_string()).await.expect(200);
-    assert_eq!(tree["metadata"]["generation"], 3, "metadata is not asked of anybody");
+    assert_eq!(tree["metadata"]["generation"], 4, "a deployment's annotations are, in Kubernetes");
     let stale = json!({ "metadata": { "resourceVersion": "1" } });
     stage.send_as(&patch, "application/merge-patch+json", stale.to_string()).await.refused(409);
     let failing = json!([{ "op": "test", "path": "/spec/replicas", "value": 9 }]);

@@ -1,6 +1,7 @@
 //! What Go makes of the same input. The texts beside this file are written by `make generate`; for a longer run write more
 //! of them into a directory and name it in `APISERVER_VECTORS`.
 
+mod admission;
 mod applies;
 mod patches;
 mod selectors;

@@ -97,10 +97,12 @@ fn definitions() -> Map<String, Value> {
         api::node::v1 { RuntimeClass }
         api::policy::v1 { Eviction, PodDisruptionBudget }
         api::rbac::v1 { ClusterRole, ClusterRoleBinding, Role, RoleBinding }
+        api::resource::v1 { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice }
         api::scheduling::v1 { PriorityClass }
         api::storage::v1 {
             CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment, VolumeAttributesClass,
         }
+        api::storagemigration::v1 { StorageVersionMigration }
         apiextensions_apiserver::pkg::apis::apiextensions::v1 { CustomResourceDefinition }
         kube_aggregator::pkg::apis::apiregistration::v1 { APIService }
     );

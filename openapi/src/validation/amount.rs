@@ -7,7 +7,7 @@ use crate::scalar::quantity;
 const NANOS: i128 = 1_000_000_000;
 
 /// How much a quantity says, in billionths; the largest number for what is larger still. No quantity says nothing.
-pub(super) fn nanos(value: &Value) -> i128 {
+pub fn nanos(value: &Value) -> i128 {
     match value {
         Value::String(text) => read(text).unwrap_or(0),
         Value::Number(number) => read(&number.to_string()).unwrap_or(0),
@@ -16,7 +16,7 @@ pub(super) fn nanos(value: &Value) -> i128 {
 }
 
 /// As Go gives it back.
-pub(super) fn text(value: &Value) -> String {
+pub fn text(value: &Value) -> String {
     let spelled = match value {
         Value::String(text) => text.trim().to_owned(),
         Value::Number(number) => number.to_string(),

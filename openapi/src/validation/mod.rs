@@ -4,7 +4,7 @@
 //! [`create`], [`update`] and [`update_status`] judge; [`rules`] says which rules hold for a kind; `tree` is the
 //! vocabulary in which they are written. A kind without rules of its own is held to those of its metadata.
 
-mod amount;
+pub mod amount;
 mod autoscaling;
 mod claim;
 mod config;

@@ -1,0 +1,87 @@
+//! A workspace at one revision, as those see it who decide on a write; and what is written beside an object.
+
+use super::{Resources, parse};
+use crate::admission::Look;
+use crate::allocate::Beside;
+use crate::error::ApiError;
+use crate::keyspace;
+use crate::object::{Object, draft};
+use crate::place::{Collection, ObjectRef, Workspace};
+use storage::{Expect, Revision, Snapshot, Txn};
+
+pub(super) struct Sight<'a> {
+    resources: &'a Resources,
+    snapshot: Snapshot,
+    workspace: &'a Workspace,
+}
+
+impl Resources {
+    pub(super) fn sight<'a>(&'a self, workspace: &'a Workspace) -> Sight<'a> {
+        Sight { resources: self, snapshot: self.inner.store.recent(), workspace }
+    }
+}
+
+impl Sight<'_> {
+    fn collection(&self, resource: (&str, &str), namespace: &str) -> Option<Collection> {
+        let resource = self.resources.inner.catalog.stored_as(resource.0, resource.1)?.clone();
+        let namespace = Some(namespace).filter(|namespace| !namespace.is_empty()).map(str::to_owned);
+        Some(Collection { resource, workspace: self.workspace.clone(), namespace })
+    }
+
+    fn object(&self, resource: (&str, &str), namespace: &str, name: &str) -> Result<ObjectRef, ApiError> {
+        let collection = self.collection(resource, namespace).ok_or_else(ApiError::no_such_path)?;
+        Ok(collection.object(name))
+    }
+
+    /// Adds to a transaction what has to be true and happen together with it.
+    pub(super) fn join(&self, mut txn: Txn, beside: Vec<Beside>) -> Result<Txn, ApiError> {
+        const ADDRESSES: (&str, &str) = ("networking.k8s.io", "ipaddresses");
+        for item in beside {
+            txn = match item {
+                Beside::MakeAddress(object) => {
+                    let key = keyspace::key(&self.object(ADDRESSES, "", object.name())?)?;
+                    txn.expect(key.clone(), Expect::Absent).put(key, draft(object))
+                }
+                Beside::DropAddress(name) => txn.delete(keyspace::key(&self.object(ADDRESSES, "", &name)?)?),
+                Beside::TakePort(port) => {
+                    let key = keyspace::port(self.workspace, port)?;
+                    txn.expect(key.clone(), Expect::Absent).put(key, "{}")
+                }
+                Beside::DropPort(port) => txn.delete(keyspace::port(self.workspace, port)?),
+                Beside::Quota(quota) => {
+                    let at = self.object(("", "resourcequotas"), quota.namespace(), quota.name())?;
+                    let key = keyspace::key(&at)?;
+                    let seen = Revision(quota.resource_version().parse().unwrap_or_default());
+                    txn.expect(key.clone(), Expect::At(seen)).put(key, draft(quota))
+                }
+            };
+        }
+        Ok(txn)
+    }
+}
+
+impl Look for Sight<'_> {
+    fn one(&self, resource: (&str, &str), namespace: &str, name: &str) -> Result<Option<Object>, ApiError> {
+        // A name that cannot be one is nobody's.
+        let Ok(key) = keyspace::key(&self.object(resource, namespace, name)?) else { return Ok(None) };
+        match self.snapshot.get(key.as_bytes())? {
+            Some(version) => parse(&version.value).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn all(&self, resource: (&str, &str), namespace: &str) -> Result<Vec<Object>, ApiError> {
+        let Some(collection) = self.collection(resource, namespace) else { return Ok(Vec::new()) };
+        let entries = self.snapshot.scan(keyspace::range(&collection)?);
+        entries.map(|entry| parse(&entry?.version.value)).collect()
+    }
+
+    fn count(&self, resource: (&str, &str), namespace: &str) -> Result<usize, ApiError> {
+        let Some(collection) = self.collection(resource, namespace) else { return Ok(0) };
+        Ok(self.snapshot.count(keyspace::range(&collection)?)?)
+    }
+
+    fn is_port_taken(&self, port: u16) -> Result<bool, ApiError> {
+        Ok(self.snapshot.get(keyspace::port(self.workspace, port)?.as_bytes())?.is_some())
+    }
+}
