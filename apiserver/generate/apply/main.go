@@ -100,6 +100,17 @@ func typed(gvk schema.GroupVersionKind, from any) runtime.Object {
 	return object
 }
 
+// Go tells several errors of one object in any order.
+func inOrder(message string) string {
+	first, rest, many := strings.Cut(message, "errors:\n")
+	if !many {
+		return message
+	}
+	lines := strings.Split(rest, "\n")
+	sort.Strings(lines)
+	return first + "errors:\n" + strings.Join(lines, "\n")
+}
+
 // Runs one step, and returns what is stored after it.
 func run(of map[string]*managedfields.FieldManager, gvk schema.GroupVersionKind, live runtime.Object, s *step, now time.Time) runtime.Object {
 	manager := of[s.Subresource]
@@ -117,7 +128,7 @@ func run(of map[string]*managedfields.FieldManager, gvk schema.GroupVersionKind,
 		result, err = manager.Update(live.DeepCopyObject(), next, s.Manager)
 	}
 	if err != nil {
-		s.Message = err.Error()
+		s.Message = inOrder(err.Error())
 		if status, ok := err.(errors.APIStatus); ok && status.Status().Details != nil {
 			for _, cause := range status.Status().Details.Causes {
 				s.Causes = append(s.Causes, [2]string{cause.Field, cause.Message})

@@ -61,6 +61,14 @@ fn played(kind: &OneVersion, live: &Value, step: &Value, at: i64) -> Result<Valu
     Ok(new)
 }
 
+/// Go tells several errors of one object in any order; in the texts beside this file they are sorted.
+fn in_order(message: &str) -> String {
+    let Some((first, rest)) = message.split_once("errors:\n") else { return message.to_owned() };
+    let mut lines: Vec<&str> = rest.split('\n').collect();
+    lines.sort_unstable();
+    format!("{first}errors:\n{}", lines.join("\n"))
+}
+
 /// The words of a refusal, with its causes in the order of the texts beside this file.
 fn refusal(error: &ApplyError) -> (String, Vec<[String; 2]>) {
     let mut causes: Vec<[String; 2]> = match error {
@@ -70,7 +78,7 @@ fn refusal(error: &ApplyError) -> (String, Vec<[String; 2]>) {
         _ => Vec::new(),
     };
     causes.sort_by_key(|[field, message]| format!("{message}{field}"));
-    (error.to_string(), causes)
+    (in_order(&error.to_string()), causes)
 }
 
 #[test]
