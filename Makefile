@@ -24,6 +24,10 @@ KUBE_SAYS = $(foreach fact,gitVersion=$(KUBE_VERSION) gitMajor=1 gitMinor=$(word
 	gitTreeState=clean,-X k8s.io/component-base/version.$(fact))
 GO_BUILD_FLAGS = -trimpath -ldflags "-s -w $(KUBE_SAYS)"
 
+# The Python client, in an environment of its own.
+PYTHON := $(TOOLS)/../python/bin/python
+PYTHON_CLIENT := kubernetes==37.0.2
+
 # What `make e2e` and `make conformance` run against: a command that takes a folder for its data and puts
 # admin.kubeconfig there. SERVER=tests/peers/kube.sh is a real kube-apiserver.
 HANSE := $(or $(CARGO_TARGET_DIR),target)/debug/hanse
@@ -61,8 +65,9 @@ test-powercut: test-tools ## Cut the power of a running store, 20 times for each
 	DURABILITY_POWER_CUTS=$(POWER_CUTS) $(CARGO) test --package storage $(FEATURES) --test durability -- \
 		powercut --nocapture --test-threads=1
 
-e2e: tools test-tools server ## Run real Go clients against the server (SERVER=... for another one)
+e2e: tools test-tools server $(PYTHON) ## Run real clients (kubectl, Go, Python) against the server (SERVER=... for another one)
 	$(WITH_SERVER) go -C tests/clients/go test -trimpath -count=1 -timeout 10m ./...
+	$(WITH_SERVER) $(PYTHON) -m unittest discover --start-directory tests/clients/python
 
 conformance: tools test-tools $(SUITE) server ## Run Kubernetes' own conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
 	go -C tests/conformance build -o $(TOOLS)/conformance .
@@ -101,6 +106,10 @@ test-tools: build-tools ## Get what testing needs besides
 	$(call get,$(TEST_TOOLS))
 
 tools: $(KUBE) $(TOOLS)/etcd ## Build the real Kubernetes programs that tests need, in target/tools/bin (needs Go)
+
+$(PYTHON):
+	python3 -m venv $(dir $(PYTHON))..
+	$(PYTHON) -m pip install --quiet $(PYTHON_CLIENT)
 
 # An etcd of its own: with one older than 3.4.31 a kube-apiserver switches off what clients expect of it by now.
 $(KUBE) $(TOOLS)/etcd &: tests/peers/go.mod tests/peers/go.sum | need-go

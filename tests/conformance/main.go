@@ -11,20 +11,22 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
 type options struct {
-	names, tools, report, kubeconfig string
-	procs                            int
-	bare                             bool
+	names, skip, tools, report, kubeconfig string
+	procs                                  int
+	bare                                   bool
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.names, "names", "", "file with the full name of one test a line")
+	flag.StringVar(&o.skip, "skip", "", "file with names of tests that count as failed without being run")
 	flag.StringVar(&o.tools, "tools", "", "folder with ginkgo, e2e.test and kubectl")
 	flag.StringVar(&o.report, "report", "", "folder for report.json and for the tests' own output")
 	flag.IntVar(&o.procs, "procs", 6, "how many tests run at a time")
@@ -49,6 +51,10 @@ func run(o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	hopeless, err := readSkipped(o.skip)
+	if err != nil {
+		return false, err
+	}
 	if err := os.MkdirAll(o.report, 0o755); err != nil {
 		return false, err
 	}
@@ -59,7 +65,7 @@ func run(o options) (bool, error) {
 	}
 	log := filepath.Join(o.report, "output.log")
 	// Its exit code says no more than the report does.
-	if ended := ginkgo(o, names, log); ended != nil {
+	if ended := ginkgo(o, without(names, hopeless), log); ended != nil {
 		fmt.Fprintf(os.Stderr, "conformance: ginkgo: %v; its output is in %s\n", ended, log)
 	}
 	suites, err := readReport(report)
@@ -69,6 +75,19 @@ func run(o options) (bool, error) {
 	verdict := judge(names, suites)
 	fmt.Print(verdict)
 	return len(verdict.failed) == 0, nil
+}
+
+// readSkipped answers with the tests that are not worth their time; lines that begin with # say why.
+func readSkipped(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	lines, err := readNames(path)
+	return slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "#") }), err
+}
+
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
 func readNames(path string) ([]string, error) {
