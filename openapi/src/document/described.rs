@@ -5,14 +5,18 @@ use serde_json::Value;
 use crate::builtin::{self, Resource, Subresource, Type, table};
 
 /// Built-in kinds that a DELETE answers with the deleted object; all others are answered with a `Status`.
-const RETURNED_WHEN_DELETED: [&str; 12] = [
+const RETURNED_WHEN_DELETED: [&str; 16] = [
     "CSIDriver",
     "CSINode",
+    "DeviceClass",
     "PersistentVolume",
     "PersistentVolumeClaim",
     "Pod",
     "PodTemplate",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
     "ResourceQuota",
+    "ResourceSlice",
     "Service",
     "ServiceAccount",
     "StorageClass",
