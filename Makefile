@@ -42,8 +42,8 @@ PROCS ?= 6
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-powercut check fmt generate bench bench-storage bench-api measure build-tools test-tools \
-	tools e2e conformance server need-go
+.PHONY: help run build test test-powercut check fmt generate bench bench-storage bench-api measure \
+	build-tools test-tools tools e2e conformance server need-go
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -99,8 +99,8 @@ fn notes(plan: &Plan) -> [String; 4] {
             "JSON over HTTP/2 and TLS on loopback, nothing compressed, a connection for every {} clients",
             client::CLIENTS_PER_CONNECTION
         ),
-        "kube-apiserver has its default flow control, which exempts the user that drives it; so nothing is throttled; \
-         its time to ready is that of etcd and itself, with a service account key made before"
+        "kube-apiserver has its default flow control, which exempts system:masters: nothing is throttled. Its time to \
+         ready includes etcd's, and making a key for service accounts"
             .to_owned(),
         format!("raw disk: {}", disk::raw_syncs(&plan.scratch, plan.seconds.min(2.0), value.as_bytes())),
     ]
