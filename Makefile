@@ -47,8 +47,8 @@ PROCS ?= 6
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-powercut check fmt generate bench bench-storage measure build-tools test-tools \
-	tools e2e conformance server need-go
+.PHONY: help run build test test-powercut check fmt generate bench bench-storage bench-api measure \
+	build-tools test-tools tools e2e conformance server need-go
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,10 +92,13 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 	cd apiserver/generate/print && go run .
 	cd apiserver/generate/apply && go run .
 
-bench: bench-storage ## Measure everything that can be measured
+bench: bench-storage bench-api ## Measure everything that can be measured
 
 bench-storage: test-tools ## Measure the store against a real etcd; BENCH=--quick for a first look
 	$(CARGO) run --release --package bench --bin bench-storage -- $(BENCH)
+
+bench-api: tools test-tools build ## Measure the server against a real kube-apiserver and etcd; BENCH=--quick for a first look
+	TOOLS=$(TOOLS) $(CARGO) run --release --package bench --bin bench-api -- $(BENCH)
 
 measure: build-tools ## Print how large files and functions are, and how much of it is tests
 	@$(CARGO) test --quiet --workspace $(FEATURES) --test all architecture::sizes -- --nocapture

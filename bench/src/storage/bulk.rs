@@ -1,11 +1,11 @@
 //! A large store: how long it takes to open, what it weighs in memory and on disk, and what overwriting leaves behind.
 
 use crate::Plan;
-use crate::disk::bytes_under;
 use crate::peers::{Open, Peer};
 use crate::process;
-use crate::table::Row;
 use crate::workload::{VALUE_BYTES, key, value};
+use bench::disk::bytes_under;
+use bench::table::Row;
 use std::time::Instant;
 
 pub const NAME: &str = "a large store";

@@ -2,8 +2,9 @@
 
 use crate::Plan;
 use crate::peers::Peer;
-use crate::table::Row;
-use crate::workload::{hammer, key, value};
+use crate::workload::{key, value};
+use bench::hammer::hammer;
+use bench::table::Row;
 
 pub const NAME: &str = "durable commits";
 

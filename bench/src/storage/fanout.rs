@@ -2,8 +2,8 @@
 
 use crate::Plan;
 use crate::peers::{Fixture, Open, Peer};
-use crate::table::Row;
 use crate::workload::{key, value};
+use bench::table::Row;
 use etcd_client::WatchOptions;
 use std::time::Instant;
 use storage::{KeyRange, Revision};

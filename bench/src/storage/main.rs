@@ -5,17 +5,16 @@
 
 mod bulk;
 mod commits;
-mod disk;
 mod fanout;
 mod peers;
 mod process;
 mod reads;
-mod table;
 mod workload;
 
+use bench::disk;
+use bench::table::Report;
 use peers::Peer;
 use std::path::PathBuf;
-use table::Report;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -54,8 +53,15 @@ fn main() {
 }
 
 async fn run(plan: &Plan) {
-    let mut report = Report::new(plan);
-    report.note(&format!("raw disk: {}", disk::raw_syncs(plan)));
+    let mut report = Report::new(Peer::ALL.map(Peer::name).to_vec());
+    report.note(format!(
+        "{} cores; keys of ~70 B, values of 1,536 B; {} objects, {} overwrites; {} s for each throughput figure",
+        disk::cores(),
+        plan.objects,
+        plan.overwrites,
+        plan.seconds
+    ));
+    report.note(format!("raw disk: {}", disk::raw_syncs(&plan.scratch, plan.seconds, &workload::value(0))));
     for measure in [commits::NAME, reads::NAME, fanout::NAME, bulk::NAME, bulk::OVERWRITES] {
         eprintln!("{measure} ...");
         for peer in Peer::ALL {
@@ -66,7 +72,7 @@ async fn run(plan: &Plan) {
                 bulk::NAME => bulk::measure(plan, peer).await,
                 _ => bulk::overwrite(plan, peer).await,
             };
-            report.add(peer, rows);
+            report.add(peer.name(), rows);
         }
     }
     report.print();

@@ -1,7 +1,7 @@
 //! Opens a store in a process of its own, so that its memory is its own too.
 
-use crate::disk::rss_bytes;
 use crate::peers::{Open, Peer, open_ours};
+use bench::disk::rss_bytes;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;

@@ -3,8 +3,9 @@
 use crate::Plan;
 use crate::bulk::fill;
 use crate::peers::Peer;
-use crate::table::Row;
-use crate::workload::{hammer, key};
+use crate::workload::key;
+use bench::hammer::hammer;
+use bench::table::Row;
 use std::time::Instant;
 
 pub const NAME: &str = "reads";

@@ -1,0 +1,112 @@
+//! The servers that are compared, each started on an empty directory.
+
+use crate::Plan;
+use crate::client::Client;
+use crate::kubeconfig::Access;
+use bench::disk::rss_bytes;
+use http::StatusCode;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    Hanse,
+    Kube,
+}
+
+/// How often a server that starts is asked whether it is ready.
+const ASK_EVERY: Duration = Duration::from_millis(5);
+/// A machine that builds something else at the same time is slow.
+const READY_MAX: Duration = Duration::from_secs(120);
+
+impl Peer {
+    pub const ALL: [Self; 2] = [Self::Hanse, Self::Kube];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hanse => "hanse",
+            Self::Kube => "kube-apiserver",
+        }
+    }
+
+    fn command(self, plan: &Plan, dir: &Path) -> Command {
+        let mut command;
+        match self {
+            Self::Hanse => {
+                command = Command::new(&plan.hanse);
+                command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]);
+            }
+            Self::Kube => command = Command::new("tests/peers/kube.sh"),
+        }
+        command.arg(dir);
+        command
+    }
+}
+
+/// A server that runs until this is dropped.
+pub struct Server {
+    pub peer: Peer,
+    pub access: Access,
+    /// From starting it to the first 200 of /readyz.
+    pub ready: Duration,
+    child: Child,
+    _dir: tempfile::TempDir,
+}
+
+impl Server {
+    pub async fn start(peer: Peer, plan: &Plan) -> Self {
+        let dir = tempfile::tempdir_in(&plan.scratch).expect("a directory");
+        let log = File::create(plan.scratch.join(format!("{}.log", peer.name()))).expect("a log");
+        let data = dir.path().join("data");
+        let mut command = peer.command(plan, &data);
+        command.stdin(Stdio::null()).stdout(log.try_clone().expect("a log")).stderr(log);
+        let start = Instant::now();
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", peer.name()));
+        let access = loop {
+            if let Some(access) = is_ready(&data).await {
+                break access;
+            }
+            let ended = child.try_wait().expect("a state");
+            assert!(ended.is_none() && start.elapsed() < READY_MAX, "{} did not become ready", peer.name());
+            tokio::time::sleep(ASK_EVERY).await;
+        };
+        Self { peer, access, ready: start.elapsed(), child, _dir: dir }
+    }
+
+    pub async fn client(&self, clients: u64) -> Client {
+        Client::connect(&self.access, clients).await.expect("a connection")
+    }
+
+    /// Resident memory of the server, and of the etcd behind it if there is one.
+    pub fn rss_bytes(&self) -> (f64, f64) {
+        match self.peer {
+            Peer::Hanse => (rss_bytes(self.child.id()), 0.0),
+            Peer::Kube => (self.rss_of_child("kube-apiserver"), self.rss_of_child("etcd")),
+        }
+    }
+
+    fn rss_of_child(&self, name: &str) -> f64 {
+        let id = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("its children");
+        let named =
+            |id: &u32| std::fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|comm| comm.trim() == name);
+        let child = children.split_whitespace().filter_map(|id| id.parse().ok()).find(named);
+        rss_bytes(child.unwrap_or_else(|| panic!("{name} runs")))
+    }
+}
+
+async fn is_ready(data: &Path) -> Option<Access> {
+    let access = Access::read(&data.join("admin.kubeconfig"))?;
+    let client = Client::connect(&access, 1).await.ok()?;
+    (client.status("/readyz").await.ok()? == StatusCode::OK).then_some(access)
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Not SIGKILL: what the script has started ends with it only if it is asked.
+        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,67 @@
+//! The clockwork: many workers that each wait for their answer, and how long each took.
+
+use crate::table::Row;
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+/// Runs `step(worker, round)` over and over in `workers` tasks for `seconds`; returns each call's time.
+pub async fn hammer<F, S>(workers: u64, seconds: f64, step: F) -> Timings
+where
+    F: Fn(u64, u64) -> S + Clone + Send + Sync + 'static,
+    S: Future<Output = ()> + Send + 'static,
+{
+    let start = Instant::now();
+    let end = start + Duration::from_secs_f64(seconds);
+    let tasks: Vec<_> = (0..workers)
+        .map(|worker| {
+            let step = step.clone();
+            tokio::spawn(async move {
+                let mut times = Vec::new();
+                for round in 0.. {
+                    let began = Instant::now();
+                    if began >= end {
+                        break;
+                    }
+                    step(worker, round).await;
+                    times.push(began.elapsed());
+                }
+                times
+            })
+        })
+        .collect();
+    let mut times = Vec::new();
+    for task in tasks {
+        times.extend(task.await.expect("a worker does not panic"));
+    }
+    Timings::new(start.elapsed(), times)
+}
+
+#[derive(Debug)]
+pub struct Timings {
+    elapsed: Duration,
+    times: Vec<Duration>,
+}
+
+impl Timings {
+    pub fn new(elapsed: Duration, mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self { elapsed, times }
+    }
+
+    pub fn per_second(&self) -> f64 {
+        self.times.len() as f64 / self.elapsed.as_secs_f64()
+    }
+
+    pub fn percentile_ms(&self, percent: f64) -> f64 {
+        let at = (self.times.len() as f64 * percent / 100.0) as usize;
+        self.times[at.min(self.times.len() - 1)].as_secs_f64() * 1000.0
+    }
+
+    pub fn rows(&self, what: &str) -> Vec<Row> {
+        vec![
+            Row::more(format!("{what}: rate"), self.per_second(), "/s"),
+            Row::less(format!("{what}: p50"), self.percentile_ms(50.0), "ms"),
+            Row::less(format!("{what}: p99"), self.percentile_ms(99.0), "ms"),
+        ]
+    }
+}
