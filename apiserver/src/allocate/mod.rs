@@ -6,8 +6,6 @@
 
 mod addresses;
 mod ports;
-#[cfg(test)]
-mod tests;
 
 use crate::admission::Look;
 use crate::ambient::Ambient;

@@ -1,12 +1,12 @@
 //! Many writers at once: nothing is given twice, nothing is lost, nothing is overdrawn.
 
-use crate::ambient::Ambient;
-use crate::catalog::Catalog;
-use crate::client::Client;
-use crate::object::Object;
-use crate::options::DeleteOptions;
-use crate::place::{Collection, Workspace};
-use crate::resources::Resources;
+use apiserver::ambient::Ambient;
+use apiserver::catalog::Catalog;
+use apiserver::client::Client;
+use apiserver::object::Object;
+use apiserver::options::DeleteOptions;
+use apiserver::place::{Collection, Workspace};
+use apiserver::resources::Resources;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
