@@ -4,7 +4,6 @@ use crate::error::ApiError;
 use crate::selector::{FieldSelector, LabelSelector};
 use openapi::FieldError;
 use serde_json::Value;
-use std::borrow::Cow;
 
 /// The parameters of a query, in their order.
 #[derive(Clone, Debug, Default)]
@@ -221,11 +220,11 @@ impl WriteOptions {
             return Err(ApiError::invalid_options(kind, &errors));
         }
         let agent = user_agent.split('/').next().unwrap_or_default();
-        let agent: Cow<'_, str> = agent.chars().take(FIELD_MANAGER_CHARS_MAX).collect();
+        let agent: String = agent.chars().take(FIELD_MANAGER_CHARS_MAX).collect();
         Ok(Self {
             dry_run: query.get("dryRun").is_some(),
             validation,
-            field_manager: given.map_or_else(|| agent.into_owned(), str::to_owned),
+            field_manager: given.map_or(agent, str::to_owned),
             force: query.flag("force"),
         })
     }

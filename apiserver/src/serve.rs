@@ -26,6 +26,9 @@ const HEADERS_MAX: Duration = Duration::from_secs(32);
 /// Requests at a time on one HTTP/2 connection. Informers hold a watch each.
 const STREAMS_MAX: u32 = 1000;
 
+/// How soon another connection is accepted after the system had no room for one.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+
 /// How long requests that have begun are waited for.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 
@@ -49,7 +52,7 @@ pub async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, pipeline: Rout
             // Out of descriptors: those that are held will be let go.
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                tokio::time::sleep(ACCEPT_AGAIN).await;
             }
         }
     }

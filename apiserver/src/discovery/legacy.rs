@@ -6,9 +6,6 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// These kinds have a protobuf form that nobody asks for.
-pub(crate) const IN_PROTOBUF: bool = false;
-
 pub(crate) fn core() -> Value {
     json!({
         "kind": "APIVersions", "versions": ["v1"],

@@ -33,9 +33,11 @@ pub(super) fn answer(api: &Api, what: &Discovery, call: &Call) -> Result<Respons
         }
     };
     let tree = tree.ok_or_else(ApiError::no_such_path)?;
-    let form = call.form(Offer { tables: false, metadata: false, ..Offer::OBJECTS })?;
-    let encoding =
-        if form.encoding == Encoding::Protobuf && !legacy::IN_PROTOBUF { Encoding::Json } else { form.encoding };
+    let encoding = match call.form(Offer::PLAIN)?.encoding {
+        // These kinds have a protobuf form that nobody insists on.
+        Encoding::Protobuf => Encoding::Json,
+        text => text,
+    };
     Ok(call.answer(StatusCode::OK, encoding, render::tree(&tree, encoding)?))
 }
 
