@@ -1,7 +1,8 @@
 //! What answering a request needs, handed to every layer and verb.
 
 use crate::auth::TokenIssuer;
-use crate::discovery::Documents;
+use crate::discovery::{Documents, Library};
+use crate::error::ApiError;
 use crate::metrics::Metrics;
 use crate::place::Workspace;
 use crate::resources::Resources;
@@ -29,7 +30,7 @@ pub struct Api {
     pub tokens: TokenIssuer,
     /// What `/version` says.
     pub version: Arc<Value>,
-    pub(crate) documents: Arc<Documents>,
+    documents: Arc<Library>,
     pub(crate) metrics: Arc<Metrics>,
     /// Ends watches.
     pub(crate) stopping: CancellationToken,
@@ -39,7 +40,7 @@ pub struct Api {
 impl Api {
     pub fn new(resources: Resources, workspaces: Arc<dyn FindWorkspace>, tokens: TokenIssuer, version: Value) -> Self {
         Self {
-            documents: Arc::new(Documents::new(resources.catalog())),
+            documents: Arc::new(Library::new(resources.builtin())),
             resources,
             workspaces,
             tokens,
@@ -48,6 +49,11 @@ impl Api {
             stopping: CancellationToken::new(),
             draining: Arc::new(AtomicBool::new(false)),
         }
+    }
+
+    /// The documents of what a workspace serves.
+    pub(crate) fn documents(&self, workspace: &Workspace) -> Result<Arc<Documents>, ApiError> {
+        Ok(self.documents.of(workspace, &self.resources.catalog(workspace)?))
     }
 
     /// From now on this server is not ready for anything new. What has begun goes on.

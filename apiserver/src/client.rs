@@ -36,8 +36,14 @@ impl Client {
         WriteOptions { validation: FieldValidation::Ignore, field_manager, ..WriteOptions::default() }
     }
 
-    pub fn catalog(&self) -> &Arc<Catalog> {
-        self.resources.catalog()
+    /// What every workspace serves.
+    pub fn builtin(&self) -> &Arc<Catalog> {
+        self.resources.builtin()
+    }
+
+    /// What a workspace serves.
+    pub fn catalog(&self, workspace: &Workspace) -> Result<Arc<Catalog>, ApiError> {
+        self.resources.catalog(workspace)
     }
 
     pub fn ambient(&self) -> &crate::ambient::Ambient {
@@ -52,7 +58,7 @@ impl Client {
         namespace: Option<&str>,
     ) -> Result<Collection, ApiError> {
         let (group, version, plural) = resource;
-        let resource = self.catalog().find(group, version, plural).ok_or_else(ApiError::no_such_path)?.clone();
+        let resource = self.builtin().find(group, version, plural).ok_or_else(ApiError::no_such_path)?.clone();
         Ok(Collection { resource, workspace: workspace.clone(), namespace: namespace.map(str::to_owned) })
     }
 
@@ -149,8 +155,8 @@ impl Client {
     /// Where the object of a key is, if its resource is served.
     pub fn place_of(&self, key: &storage::Key) -> Option<ObjectRef> {
         let parts = keyspace::parse(key)?;
-        let resource = self.catalog().stored_as(parts.group, parts.resource)?.clone();
         let workspace = Workspace::new(parts.workspace);
+        let resource = self.resources.stored_as(&workspace, (parts.group, parts.resource))?;
         let place = Collection { resource, workspace, namespace: parts.namespace.map(str::to_owned) };
         Some(place.object(parts.name))
     }

@@ -7,7 +7,12 @@ use crate::catalog::ResourceDef;
 use crate::object::Object;
 
 /// The object as it is stored.
+///
+/// Objects of custom resources stay in the version of the request until they are stored: see `resources::versions`.
 pub(crate) fn to_storage(object: Object, resource: &ResourceDef) -> Object {
+    if resource.custom().is_some() {
+        return object;
+    }
     let stored = &resource.stored;
     let api_version =
         if stored.group.is_empty() { stored.version.clone() } else { format!("{}/{}", stored.group, stored.version) };

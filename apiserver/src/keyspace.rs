@@ -58,6 +58,27 @@ pub fn port(workspace: &Workspace, port: u16) -> Result<Key, Unnameable> {
     Ok(Key::new(text))
 }
 
+/// What of a workspace is made ready for use, and made anew when its mark moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// Which custom resources there are.
+    Definitions,
+    /// Who is asked about writes.
+    Policies,
+}
+
+/// The key that is written together with anything that a mark stands for. It is no object's.
+pub fn mark(workspace: &Workspace, mark: Mark) -> Result<Key, Unnameable> {
+    let mut text = format!("core/marks/{BUILT_IN}/");
+    push(&mut text, workspace.as_str())?;
+    push(&mut text, "")?;
+    text.push_str(match mark {
+        Mark::Definitions => "definitions",
+        Mark::Policies => "policies",
+    });
+    Ok(Key::new(text))
+}
+
 /// The keys of a resource in all workspaces.
 pub fn everywhere(resource: &ResourceDef) -> KeyRange {
     KeyRange::prefix(prefix(resource))

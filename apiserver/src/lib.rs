@@ -15,6 +15,7 @@ mod call;
 pub mod catalog;
 pub mod client;
 mod convert;
+mod custom;
 mod discovery;
 pub mod error;
 pub mod keyspace;

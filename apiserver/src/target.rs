@@ -10,8 +10,8 @@ use std::sync::Arc;
 pub enum Target {
     Objects { verb: Verb, at: Collection },
     Object { verb: Verb, at: ObjectRef, subresource: Option<String> },
-    Discovery(Discovery),
-    OpenApi(OpenApi),
+    Discovery(Workspace, Discovery),
+    OpenApi(Workspace, OpenApi),
     Version,
     Health(Probe),
     Metrics,
@@ -78,29 +78,31 @@ impl Target {
         path: &str,
         watching: bool,
         workspace: &Workspace,
-        catalog: &Catalog,
+        served: &Lookup<'_>,
     ) -> Result<Self, ApiError> {
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        let discovery = |what| reading(method, Self::Discovery(workspace.clone(), what));
+        let openapi = |what| reading(method, Self::OpenApi(workspace.clone(), what));
         match &*parts {
             ["version"] => reading(method, Self::Version),
             ["healthz", ..] => reading(method, Self::Health(Probe::Health)),
             ["livez", ..] => reading(method, Self::Health(Probe::Live)),
             ["readyz", ..] => reading(method, Self::Health(Probe::Ready)),
             ["metrics"] => reading(method, Self::Metrics),
-            ["api"] => reading(method, Self::Discovery(Discovery::Core)),
-            ["apis"] => reading(method, Self::Discovery(Discovery::Groups)),
-            ["openapi", "v2"] => reading(method, Self::OpenApi(OpenApi::V2)),
-            ["openapi", "v3"] => reading(method, Self::OpenApi(OpenApi::Index)),
-            ["openapi", "v3", "api", version] => reading(method, v3("", version)),
-            ["openapi", "v3", "apis", group, version] => reading(method, v3(group, version)),
-            ["apis", group] => reading(method, Self::Discovery(Discovery::Group((*group).to_owned()))),
-            ["api", version] => reading(method, discovery("", version)),
-            ["apis", group, version] => reading(method, discovery(group, version)),
+            ["api"] => discovery(Discovery::Core),
+            ["apis"] => discovery(Discovery::Groups),
+            ["openapi", "v2"] => openapi(OpenApi::V2),
+            ["openapi", "v3"] => openapi(OpenApi::Index),
+            ["openapi", "v3", "api", version] => openapi(v3("", version)),
+            ["openapi", "v3", "apis", group, version] => openapi(v3(group, version)),
+            ["apis", group] => discovery(Discovery::Group((*group).to_owned())),
+            ["api", version] => discovery(of_version("", version)),
+            ["apis", group, version] => discovery(of_version(group, version)),
             ["api", version, rest @ ..] => {
-                Route { group: "", version, workspace, catalog }.read(method, rest, watching)
+                Route { group: "", version, workspace, served }.read(method, rest, watching)
             }
             ["apis", group, version, rest @ ..] => {
-                Route { group, version, workspace, catalog }.read(method, rest, watching)
+                Route { group, version, workspace, served }.read(method, rest, watching)
             }
             _ => Err(ApiError::no_such_path()),
         }
@@ -116,19 +118,42 @@ fn reading(method: &Method, target: Target) -> Result<Target, ApiError> {
     if matches!(*method, Method::GET | Method::HEAD) { Ok(target) } else { Err(ApiError::method_not_allowed()) }
 }
 
-fn v3(group: &str, version: &str) -> Target {
-    Target::OpenApi(OpenApi::V3 { group: group.to_owned(), version: version.to_owned() })
+fn v3(group: &str, version: &str) -> OpenApi {
+    OpenApi::V3 { group: group.to_owned(), version: version.to_owned() }
 }
 
-fn discovery(group: &str, version: &str) -> Target {
-    Target::Discovery(Discovery::Version { group: group.to_owned(), version: version.to_owned() })
+fn of_version(group: &str, version: &str) -> Discovery {
+    Discovery::Version { group: group.to_owned(), version: version.to_owned() }
+}
+
+/// Where resources are looked up: most are built in, and for those nothing else is asked.
+#[derive(Clone, Copy)]
+pub struct Lookup<'a> {
+    pub builtin: &'a Catalog,
+    /// What the workspace serves.
+    pub own: &'a dyn Fn() -> Result<Arc<Catalog>, ApiError>,
+}
+
+impl Lookup<'_> {
+    fn find(&self, group: &str, version: &str, plural: &str) -> Result<Arc<ResourceDef>, ApiError> {
+        if let Some(found) = self.builtin.find(group, version, plural) {
+            return Ok(found.clone());
+        }
+        (self.own)()?.find(group, version, plural).cloned().ok_or_else(ApiError::no_such_path)
+    }
+}
+
+impl std::fmt::Debug for Lookup<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Lookup")
+    }
 }
 
 struct Route<'a> {
     group: &'a str,
     version: &'a str,
     workspace: &'a Workspace,
-    catalog: &'a Catalog,
+    served: &'a Lookup<'a>,
 }
 
 impl Route<'_> {
@@ -139,7 +164,7 @@ impl Route<'_> {
             rest => self.namespaced(rest, watching),
         };
         let (plural, rest) = parts.split_first().ok_or_else(ApiError::no_such_path)?;
-        let resource = self.resource(plural)?;
+        let resource = self.served.find(self.group, self.version, plural)?;
         if namespace.is_some() && !resource.namespaced {
             return Err(ApiError::no_such_path());
         }
@@ -157,10 +182,6 @@ impl Route<'_> {
             ["namespaces", namespace, _, ..] => (Some(namespace), &parts[2..], watching),
             _ => (None, parts, watching),
         }
-    }
-
-    fn resource(&self, plural: &str) -> Result<Arc<ResourceDef>, ApiError> {
-        self.catalog.find(self.group, self.version, plural).cloned().ok_or_else(ApiError::no_such_path)
     }
 }
 
@@ -221,7 +242,9 @@ mod tests {
 
     fn check(method: Method, path: &str, expected: &str) {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let target = Target::parse(&method, path, query == "watch", &Workspace::new("w"), &Catalog::builtin());
+        let builtin = Arc::new(Catalog::builtin());
+        let served = Lookup { builtin: &builtin, own: &|| Ok(builtin.clone()) };
+        let target = Target::parse(&method, path, query == "watch", &Workspace::new("w"), &served);
         let told = match target {
             Ok(Target::Objects { verb, at }) => {
                 format!("{} {} in {}", verb.word(), at.resource.qualified(), at.namespace.as_deref().unwrap_or("-"))
@@ -231,6 +254,8 @@ mod tests {
                 let sub = subresource.map(|name| format!("/{name}")).unwrap_or_default();
                 format!("{} {resource} {}{sub} in {namespace}", verb.word(), at.name)
             }
+            Ok(Target::Discovery(_, what)) => format!("Discovery({what:?})"),
+            Ok(Target::OpenApi(_, what)) => format!("OpenApi({what:?})"),
             Ok(other) => format!("{other:?}"),
             Err(error) => error.code().to_string(),
         };

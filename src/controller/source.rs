@@ -45,7 +45,7 @@ where
 
     fn follow(&mut self) -> Result<Follow, ReadError> {
         let (group, version, plural) = self.resource;
-        let found = self.client.catalog().find(group, version, plural);
+        let found = self.client.builtin().find(group, version, plural);
         let resource = found.ok_or_else(|| ReadError::Unavailable(format!("{plural} are not served")))?;
         self.client.follow(resource)
     }

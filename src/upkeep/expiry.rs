@@ -45,7 +45,7 @@ impl Reconciler for Expiry {
 impl Expiry {
     /// Old events of all workspaces, as many as are deleted in one go.
     async fn observe(&self) -> Result<Vec<Entry>, ApiError> {
-        let events = self.client.catalog().find("", "v1", "events").ok_or_else(ApiError::no_such_path)?;
+        let events = self.client.builtin().find("", "v1", "events").ok_or_else(ApiError::no_such_path)?;
         let now = self.client.ambient().now();
         let mut expired = Vec::new();
         for entry in self.client.scan_everywhere(events) {

@@ -1,11 +1,13 @@
 //! What keeps a Kubernetes API tidy: namespaces that go take their content along, those that stay have what everybody
-//! expects in them, objects do not outlive their owners, storage is not let go while it is in use, and events are forgotten.
+//! expects in them, objects do not outlive their owners nor their definitions, storage is not let go while it is in use,
+//! and events are forgotten.
 //!
 //! Each controller observes, decides by a pure function, and acts, in all workspaces at once: a workspace in which
 //! nothing happens costs nothing here. Start with [`start`].
 
 mod collector;
 mod defaults;
+mod definitions;
 mod expiry;
 mod key;
 mod namespaces;
@@ -58,6 +60,7 @@ pub fn start(client: &Client, ca_pem: &str, pace: Pace, stop: &CancellationToken
     run(&tasks, pace, stop, collector::controller(client).workers(COLLECTED_AT_ONCE));
     run(&tasks, pace, stop, expiry::controller(client, pace.event_age, pace.event_sweep));
     run(&tasks, pace, stop, protection::controller(client));
+    run(&tasks, pace, stop, definitions::controller(client).workers(EMPTIED_AT_ONCE));
     tasks.close();
     Upkeep { tasks }
 }

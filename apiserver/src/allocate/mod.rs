@@ -10,9 +10,11 @@ mod ports;
 use crate::admission::Look;
 use crate::ambient::Ambient;
 use crate::error::ApiError;
+use crate::keyspace::Mark;
 use crate::object::Object;
 use openapi::FieldError;
 use std::collections::BTreeSet;
+use storage::Revision;
 
 /// What is written together with an object, or not at all.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +27,8 @@ pub enum Beside {
     DropPort(u16),
     /// It must still be as it was read.
     Quota(Object),
+    /// It must not have moved since; zero is one that never did.
+    Move(Mark, Revision),
 }
 
 #[derive(Clone, Copy)]

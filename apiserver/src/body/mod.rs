@@ -4,6 +4,7 @@
 mod json;
 
 use crate::catalog::{ResourceDef, Schema};
+use crate::custom::{CustomSchema, envelope};
 use crate::error::ApiError;
 use crate::media::Encoding;
 use crate::object::Object;
@@ -11,7 +12,7 @@ use crate::options::FieldValidation;
 use bytes::Bytes;
 use openapi::builtin::Type;
 use openapi::{Problem, protobuf};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// An object on its way in.
 #[derive(Clone, Debug)]
@@ -38,8 +39,28 @@ pub struct Decoded {
 impl Body {
     /// Reads an object of a resource.
     pub fn decode(&self, resource: &ResourceDef, validation: FieldValidation) -> Result<Decoded, ApiError> {
-        let Schema::Builtin(ty) = resource.schema;
-        self.decode_as(&resource.api_version(), &resource.kind, ty, validation)
+        match &resource.schema {
+            Schema::Builtin(ty) => self.decode_as(&resource.api_version(), &resource.kind, ty, validation),
+            Schema::Custom(custom) => self.decode_custom(resource, &custom.schema, validation),
+        }
+    }
+
+    fn decode_custom(
+        &self,
+        resource: &ResourceDef,
+        schema: &CustomSchema,
+        validation: FieldValidation,
+    ) -> Result<Decoded, ApiError> {
+        if matches!(self, Self::Encoded { encoding: Encoding::Protobuf, .. }) {
+            return Err(ApiError::unsupported_media_type(&["application/json", "application/yaml"]));
+        }
+        let (api_version, kind) = (&*resource.api_version(), &*resource.kind);
+        let Read { mut tree, complaints } = self.read(api_version, kind)?;
+        expect_kind(&mut tree, api_version, kind)?;
+        let judge = Judge { api_version, kind, validation };
+        let warnings = judge.custom(&mut tree, complaints, schema, self)?;
+        let object = Object::try_from(tree).map_err(|error| ApiError::bad_request(error.to_string()))?;
+        Ok(Decoded { object, warnings })
     }
 
     /// Reads an object of one kind.
@@ -52,7 +73,8 @@ impl Body {
     ) -> Result<Decoded, ApiError> {
         let Read { mut tree, complaints } = self.read(api_version, kind)?;
         expect_kind(&mut tree, api_version, kind)?;
-        let warnings = accept(&mut tree, complaints, api_version, kind, ty, validation, self)?;
+        let judge = Judge { api_version, kind, validation };
+        let warnings = judge.builtin(&mut tree, complaints, ty, self)?;
         let object = Object::try_from(tree).map_err(|error| ApiError::bad_request(error.to_string()))?;
         Ok(Decoded { object, warnings })
     }
@@ -115,36 +137,103 @@ fn expect_kind(tree: &mut Value, api_version: &str, kind: &str) -> Result<(), Ap
 
 const OWNERS: &str = "/metadata/managedFields";
 
-/// Refuses what no kind of the table can hold, takes out what it does not know, and brings the rest into normal form.
-fn accept(
-    tree: &mut Value,
-    mut complaints: Vec<String>,
-    api_version: &str,
-    kind: &str,
-    ty: &'static Type,
+/// What is held against an object that comes in.
+struct Judge<'a> {
+    api_version: &'a str,
+    kind: &'a str,
     validation: FieldValidation,
-    body: &Body,
-) -> Result<Vec<String>, ApiError> {
-    let version = api_version.rsplit('/').next().unwrap_or_default();
-    let handled = |why: &str| {
-        ApiError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
-    };
-    for problem in openapi::check(tree, ty) {
-        match problem {
-            Problem::WrongValue { message, .. } => return Err(handled(&message)),
-            unknown @ Problem::UnknownField { .. } => complaints.push(unknown.to_string()),
+}
+
+impl Judge<'_> {
+    /// Refuses what no kind of the table can hold, takes out what it does not know, and brings the rest into normal form.
+    fn builtin(
+        &self,
+        tree: &mut Value,
+        mut complaints: Vec<String>,
+        ty: &'static Type,
+        body: &Body,
+    ) -> Result<Vec<String>, ApiError> {
+        self.check(tree, ty, &mut complaints)?;
+        self.refuse_or_keep(&mut complaints, body)?;
+        let forgets = forgets_owners(tree);
+        openapi::prune(tree, ty);
+        openapi::normalize(tree, ty);
+        if forgets {
+            forget_owners(tree);
+        }
+        Ok(complaints)
+    }
+
+    /// The same for an object that a definition describes. Only its metadata has a normal form.
+    fn custom(
+        &self,
+        tree: &mut Value,
+        mut complaints: Vec<String>,
+        schema: &CustomSchema,
+        body: &Body,
+    ) -> Result<Vec<String>, ApiError> {
+        let ty = envelope().ok_or_else(|| ApiError::internal("there is no PartialObjectMetadata"))?;
+        let mut outside = envelope_of(tree);
+        self.check(&outside, ty, &mut complaints)?;
+        let unknown = schema.prune(tree).into_iter().filter(|path| !path.starts_with("metadata."));
+        complaints.extend(unknown.map(|path| Problem::UnknownField { path }.to_string()));
+        self.refuse_or_keep(&mut complaints, body)?;
+        let forgets = forgets_owners(tree);
+        openapi::prune(&mut outside, ty);
+        openapi::normalize(&mut outside, ty);
+        if let (Some(map), Some(metadata)) = (tree.as_object_mut(), outside.get_mut("metadata")) {
+            map.insert("metadata".to_owned(), metadata.take());
+        }
+        if forgets {
+            forget_owners(tree);
+        }
+        Ok(complaints)
+    }
+
+    fn check(&self, tree: &Value, ty: &'static Type, complaints: &mut Vec<String>) -> Result<(), ApiError> {
+        for problem in openapi::check(tree, ty) {
+            match problem {
+                Problem::WrongValue { message, .. } => return Err(self.refusal(&message)),
+                unknown @ Problem::UnknownField { .. } => complaints.push(unknown.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    /// What the author has to hear, as warnings if not as an error.
+    fn refuse_or_keep(&self, complaints: &mut Vec<String>, body: &Body) -> Result<(), ApiError> {
+        body.sort(complaints);
+        match self.validation {
+            FieldValidation::Strict if !complaints.is_empty() => {
+                Err(self.refusal(&format!("strict decoding error: {}", complaints.join(", "))))
+            }
+            FieldValidation::Warn => Ok(()),
+            _ => {
+                complaints.clear();
+                Ok(())
+            }
         }
     }
-    body.sort(&mut complaints);
-    if !complaints.is_empty() && validation == FieldValidation::Strict {
-        return Err(handled(&format!("strict decoding error: {}", complaints.join(", "))));
+
+    fn refusal(&self, why: &str) -> ApiError {
+        let (kind, version) = (self.kind, self.api_version.rsplit('/').next().unwrap_or_default());
+        ApiError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
     }
-    // An empty list of owners says something that its normal form would not: forget them. So does an empty owner.
-    let forgets = tree.pointer(OWNERS).and_then(Value::as_array).is_some_and(Vec::is_empty);
-    openapi::prune(tree, ty);
-    openapi::normalize(tree, ty);
-    if let (true, Some(metadata)) = (forgets, tree.pointer_mut("/metadata").and_then(Value::as_object_mut)) {
+}
+
+/// What every object has, without the rest.
+fn envelope_of(tree: &Value) -> Value {
+    let parts = ["apiVersion", "kind", "metadata"].into_iter();
+    parts.filter_map(|part| Some((part.to_owned(), tree.get(part)?.clone()))).collect::<Map<_, _>>().into()
+}
+
+/// An empty list of owners says something that its normal form would not: forget them. So does an empty owner.
+fn forgets_owners(tree: &Value) -> bool {
+    tree.pointer(OWNERS).and_then(Value::as_array).is_some_and(Vec::is_empty)
+}
+
+fn forget_owners(tree: &mut Value) {
+    if let Some(metadata) = tree.pointer_mut("/metadata").and_then(Value::as_object_mut) {
         metadata.insert("managedFields".to_owned(), json!([{}]));
     }
-    Ok(if validation == FieldValidation::Warn { complaints } else { Vec::new() })
 }

@@ -17,6 +17,7 @@ fn describe(resource: &'static Resource) -> Option<ResourceDef> {
         plural: resource.plural.to_owned(),
         singular: resource.singular(),
         kind: resource.kind.to_owned(),
+        list_kind: format!("{}List", resource.kind),
         namespaced: resource.namespaced,
         verbs: resource.verbs().collect(),
         short_names: resource.short_names().map(str::to_owned).collect(),
@@ -148,30 +149,3 @@ const RETURNS_DELETED: &[(&str, &str)] = &[
     ("", "services"),
     ("", "podtemplates"),
 ];
-
-/// How early discovery lists a group: what an aggregating API server gives its own groups.
-pub(super) fn priority(group: &str) -> u32 {
-    const ORDER: [&str; 19] = [
-        "apiregistration.k8s.io",
-        "",
-        "apps",
-        "events.k8s.io",
-        "authentication.k8s.io",
-        "authorization.k8s.io",
-        "autoscaling",
-        "batch",
-        "certificates.k8s.io",
-        "networking.k8s.io",
-        "policy",
-        "rbac.authorization.k8s.io",
-        "storage.k8s.io",
-        "admissionregistration.k8s.io",
-        "apiextensions.k8s.io",
-        "scheduling.k8s.io",
-        "coordination.k8s.io",
-        "node.k8s.io",
-        "discovery.k8s.io",
-    ];
-    let place = ORDER.iter().position(|name| *name == group).unwrap_or(ORDER.len());
-    20_000 - 100 * u32::try_from(place).unwrap_or(u32::MAX / 200)
-}

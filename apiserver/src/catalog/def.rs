@@ -1,6 +1,8 @@
 //! The description of one resource: everything by which it differs from any other.
 
+use crate::custom::Custom;
 use openapi::builtin::{self, Type};
+use std::sync::Arc;
 
 /// A resource in one of its versions.
 #[derive(Debug)]
@@ -11,6 +13,7 @@ pub struct ResourceDef {
     pub plural: String,
     pub singular: String,
     pub kind: String,
+    pub list_kind: String,
     pub namespaced: bool,
     pub verbs: Vec<&'static str>,
     pub short_names: Vec<String>,
@@ -30,9 +33,11 @@ pub struct Stored {
 }
 
 /// What an object of a resource may look like.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Schema {
     Builtin(&'static Type),
+    /// What a definition in the workspace says.
+    Custom(Arc<Custom>),
 }
 
 #[derive(Debug)]
@@ -79,10 +84,6 @@ impl ResourceDef {
         if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
     }
 
-    pub fn list_kind(&self) -> String {
-        format!("{}List", self.kind)
-    }
-
     pub fn subresource(&self, name: &str) -> Option<&SubresourceDef> {
         self.subresources.iter().find(|found| found.name == name)
     }
@@ -104,16 +105,24 @@ impl ResourceDef {
         self.is_stored() && self.stored.group == self.group && self.stored.version == self.version
     }
 
-    /// The type of its objects as they are sent.
-    pub fn sent_type(&self) -> &'static Type {
-        let Schema::Builtin(ty) = self.schema;
-        ty
+    /// Others may ask for it. A version that is only stored is nobody's to ask for.
+    pub fn is_served(&self) -> bool {
+        self.custom().is_none_or(|custom| custom.served)
     }
 
-    /// The type of its objects as they are stored.
-    pub fn stored_type(&self) -> &'static Type {
+    /// What a definition says of it; `None` for a built-in resource.
+    pub fn custom(&self) -> Option<&Arc<Custom>> {
+        match &self.schema {
+            Schema::Custom(custom) => Some(custom),
+            Schema::Builtin(_) => None,
+        }
+    }
+
+    /// The type of a built-in resource's objects as they are stored.
+    pub fn stored_type(&self) -> Option<&'static Type> {
+        let Schema::Builtin(sent) = self.schema else { return None };
         let Stored { group, version, .. } = &self.stored;
         let stored = if self.is_storage_version() { None } else { builtin::kind(group, version, &self.kind) };
-        stored.unwrap_or_else(|| self.sent_type())
+        Some(stored.unwrap_or(sent))
     }
 }

@@ -1,19 +1,25 @@
 //! What is served: every resource, described.
 
 mod builtin;
+mod custom;
 mod def;
+mod order;
 
+pub use custom::Origin;
 pub use def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
 
+use crate::custom::Interned;
+use crate::object::Object;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Every resource that is served, as one immutable value.
+/// Every resource that is served, as one immutable value: what every API server has, and what a workspace adds to it.
 #[derive(Clone, Debug)]
 pub struct Catalog {
-    /// In the order of discovery: by group, version, then name.
-    groups: Vec<Group>,
+    /// In the order of discovery.
+    groups: Vec<Arc<Group>>,
     by_name: BTreeMap<(String, String, String), Arc<ResourceDef>>,
+    below: Option<Arc<Catalog>>,
 }
 
 /// An API group with its versions, the preferred one first.
@@ -29,41 +35,44 @@ pub struct Version {
     pub resources: Vec<Arc<ResourceDef>>,
 }
 
+/// The resources that a definition describes.
+pub type Defined = Arc<[Arc<ResourceDef>]>;
+
+/// What is served because of a definition: nothing, if its names are not accepted.
+pub fn defined(definition: &Object, origin: Origin, interned: &Interned) -> Defined {
+    custom::resources(definition, origin, interned).into()
+}
+
 impl Catalog {
     /// The kinds that every API server has.
     pub fn builtin() -> Self {
-        Self::new(builtin::resources())
+        Self::new(builtin::resources().into_iter().map(Arc::new), None)
     }
 
-    fn new(resources: Vec<ResourceDef>) -> Self {
-        let mut groups: Vec<Group> = Vec::new();
+    /// The same with resources added to it. Where both describe a resource, it stays as it was.
+    pub fn with(below: &Arc<Self>, resources: impl IntoIterator<Item = Arc<ResourceDef>>) -> Self {
+        let new = resources.into_iter().filter(|new| below.find(&new.group, &new.version, &new.plural).is_none());
+        Self::new(new, Some(below))
+    }
+
+    fn new(resources: impl IntoIterator<Item = Arc<ResourceDef>>, below: Option<&Arc<Self>>) -> Self {
+        let mut groups = below.map(|below| below.groups.clone()).unwrap_or_default();
         let mut by_name = BTreeMap::new();
         for resource in resources {
-            let resource = Arc::new(resource);
             let name = (resource.group.clone(), resource.version.clone(), resource.plural.clone());
             by_name.insert(name, resource.clone());
-            let group = entry(
-                &mut groups,
-                |group| group.name == resource.group,
-                || Group { name: resource.group.clone(), versions: Vec::new() },
-            );
-            let version = entry(
-                &mut group.versions,
-                |version| version.name == resource.version,
-                || Version { name: resource.version.clone(), resources: Vec::new() },
-            );
-            version.resources.push(resource);
+            if resource.is_served() {
+                file(&mut groups, resource);
+            }
         }
-        groups.sort_by_key(|group| std::cmp::Reverse(builtin::priority(&group.name)));
-        for group in &mut groups {
-            // Version 2 before version 1: the built-in groups have no others than these.
-            group.versions.sort_by(|a, b| b.name.cmp(&a.name));
-        }
-        Self { groups, by_name }
+        groups.sort_by(|a, b| order::groups(&a.name, &b.name));
+        Self { groups, by_name, below: below.cloned() }
     }
 
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<ResourceDef>> {
-        self.by_name.get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
+        let name = (group.to_owned(), version.to_owned(), plural.to_owned());
+        let own = self.by_name.get(&name).filter(|resource| resource.is_served());
+        own.or_else(|| self.below.as_ref()?.find(group, version, plural))
     }
 
     /// The resource of a kind, as owner references name it.
@@ -73,11 +82,11 @@ impl Catalog {
     }
 
     /// All groups, in the order of discovery; the core group is the one without a name.
-    pub fn groups(&self) -> &[Group] {
+    pub fn groups(&self) -> &[Arc<Group>] {
         &self.groups
     }
 
-    pub fn group(&self, name: &str) -> Option<&Group> {
+    pub fn group(&self, name: &str) -> Option<&Arc<Group>> {
         self.groups.iter().find(|group| group.name == name)
     }
 
@@ -85,16 +94,45 @@ impl Catalog {
         self.group(group)?.versions.iter().find(|found| found.name == version)
     }
 
-    /// Every resource once, in the version that objects are stored in.
+    /// Every resource once, in the version that objects are stored in, whether that is served or not.
     pub fn stored(&self) -> impl Iterator<Item = &Arc<ResourceDef>> {
-        let all = self.groups.iter().flat_map(|group| &group.versions).flat_map(|version| &version.resources);
-        all.filter(|resource| resource.is_storage_version())
+        let below = self.below.iter().flat_map(|below| below.by_name.values());
+        below.chain(self.by_name.values()).filter(|resource| resource.is_storage_version())
     }
 
     /// The resource whose objects are kept under this name.
     pub fn stored_as(&self, group: &str, plural: &str) -> Option<&Arc<ResourceDef>> {
         self.stored().find(|resource| resource.stored.group == group && resource.stored.plural == plural)
     }
+
+    /// The same resource in every version that is served.
+    pub fn versions_of(&self, resource: &ResourceDef) -> Vec<Arc<ResourceDef>> {
+        let Some(group) = self.group(&resource.group) else { return Vec::new() };
+        let all = group.versions.iter().flat_map(|version| &version.resources);
+        all.filter(|other| other.stored == resource.stored).cloned().collect()
+    }
+
+    /// What is served with nothing added to it.
+    pub fn base(&self) -> &Self {
+        self.below.as_deref().unwrap_or(self)
+    }
+}
+
+/// Puts a resource among those of its group and version. Groups that nothing is added to stay shared.
+fn file(groups: &mut Vec<Arc<Group>>, resource: Arc<ResourceDef>) {
+    let group = entry(
+        groups,
+        |group| group.name == resource.group,
+        || Arc::new(Group { name: resource.group.clone(), versions: Vec::new() }),
+    );
+    let group = Arc::make_mut(group);
+    let version = entry(
+        &mut group.versions,
+        |version| version.name == resource.version,
+        || Version { name: resource.version.clone(), resources: Vec::new() },
+    );
+    version.resources.push(resource);
+    group.versions.sort_by(|a, b| order::versions(&a.name, &b.name));
 }
 
 fn entry<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {

@@ -1,6 +1,7 @@
 //! Documents that change only when what is served changes: made once, when they are first asked for.
 
 use super::aggregated;
+use super::custom::Schemas;
 use crate::catalog::Catalog;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -24,10 +25,14 @@ impl Document {
     }
 }
 
+/// The documents of one catalog.
 #[derive(Debug)]
 pub(crate) struct Documents {
-    pub(crate) core: Document,
-    pub(crate) groups: Document,
+    catalog: Arc<Catalog>,
+    /// Those of what is built in, where the catalog adds to it.
+    below: Option<Arc<Documents>>,
+    core: OnceLock<Document>,
+    groups: OnceLock<Document>,
     /// Guards the documents made so far. Nothing else is locked while it is held.
     v3: Mutex<BTreeMap<String, Arc<Document>>>,
     index: OnceLock<Document>,
@@ -36,10 +41,12 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
-    pub(crate) fn new(catalog: &Catalog) -> Self {
+    pub(crate) fn new(catalog: Arc<Catalog>, below: Option<Arc<Documents>>) -> Self {
         Self {
-            core: Document::new(aggregated::core(catalog).to_string()),
-            groups: Document::new(aggregated::groups(catalog).to_string()),
+            catalog,
+            below,
+            core: OnceLock::new(),
+            groups: OnceLock::new(),
             v3: Mutex::default(),
             index: OnceLock::new(),
             v2: OnceLock::new(),
@@ -47,26 +54,44 @@ impl Documents {
         }
     }
 
+    pub(crate) fn are_of(&self, catalog: &Arc<Catalog>) -> bool {
+        Arc::ptr_eq(&self.catalog, catalog)
+    }
+
+    pub(crate) fn core(&self) -> &Document {
+        self.core.get_or_init(|| Document::new(aggregated::core(&self.catalog).to_string()))
+    }
+
+    pub(crate) fn groups(&self) -> &Document {
+        self.groups.get_or_init(|| Document::new(aggregated::groups(&self.catalog).to_string()))
+    }
+
     /// The document of a group version.
-    pub(crate) fn v3(&self, catalog: &Catalog, group: &str, version: &str) -> Option<Arc<Document>> {
-        catalog.version(group, version)?;
+    pub(crate) fn v3(&self, group: &str, version: &str, schemas: &Schemas<'_>) -> Option<Arc<Document>> {
+        let found = self.catalog.version(group, version)?;
+        let is_builtin = found.resources.iter().all(|resource| resource.custom().is_none());
+        if let (true, Some(below)) = (is_builtin, &self.below) {
+            return below.v3(group, version, schemas);
+        }
         let name = name(group, version);
         if let Some(document) = self.v3.lock().get(&name) {
             return Some(document.clone());
         }
         // Made without the lock: whoever comes at the same time makes the same.
-        let document = Arc::new(Document::new(openapi::document::v3(&name)?));
+        let text =
+            if is_builtin { openapi::document::v3(&name)? } else { schemas.v3(&name, &found.resources).into_bytes() };
+        let document = Arc::new(Document::new(text));
         self.v3.lock().insert(name, document.clone());
         Some(document)
     }
 
     /// Where the document of each group version is.
-    pub(crate) fn index(&self, catalog: &Catalog) -> &Document {
+    pub(crate) fn index(&self, schemas: &Schemas<'_>) -> &Document {
         self.index.get_or_init(|| {
             let mut paths = Map::new();
-            for group in catalog.groups() {
+            for group in self.catalog.groups() {
                 for version in &group.versions {
-                    let Some(document) = self.v3(catalog, &group.name, &version.name) else { continue };
+                    let Some(document) = self.v3(&group.name, &version.name, schemas) else { continue };
                     let place = address(&group.name, &version.name, &document.hash);
                     paths.insert(path(&group.name, &version.name), json!({ "serverRelativeURL": place }));
                 }
@@ -75,13 +100,16 @@ impl Documents {
         })
     }
 
-    pub(crate) fn v2(&self) -> &Document {
-        self.v2.get_or_init(|| Document::new(openapi::document::v2()))
+    pub(crate) fn v2(&self, schemas: &Schemas<'_>) -> &Document {
+        self.v2.get_or_init(|| match &self.below {
+            None => Document::new(openapi::document::v2()),
+            Some(_) => Document::new(schemas.v2(&self.catalog)),
+        })
     }
 
-    pub(crate) fn v2_protobuf(&self) -> &Document {
+    pub(crate) fn v2_protobuf(&self, schemas: &Schemas<'_>) -> &Document {
         self.v2_protobuf.get_or_init(|| {
-            let tree = serde_json::from_slice(&self.v2().bytes).unwrap_or_default();
+            let tree = serde_json::from_slice(&self.v2(schemas).bytes).unwrap_or_default();
             Document::new(openapi::document::v2_protobuf(&tree))
         })
     }

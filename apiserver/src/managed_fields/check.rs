@@ -16,7 +16,7 @@ pub(super) enum Duplicates {
 const ERRORS_MAX: usize = 100;
 
 /// Everything that is wrong, in one text.
-pub(super) fn check(tree: &Value, schema: Schema, duplicates: Duplicates) -> Result<(), String> {
+pub(super) fn check(tree: &Value, schema: Schema<'_>, duplicates: Duplicates) -> Result<(), String> {
     let mut check = Check { duplicates, path: Vec::new(), errors: Vec::new() };
     check.value(tree, schema);
     match &*check.errors {
@@ -46,7 +46,7 @@ impl Check {
         self.path.pop();
     }
 
-    fn value(&mut self, value: &Value, schema: Schema) {
+    fn value(&mut self, value: &Value, schema: Schema<'_>) {
         match (schema.shape(Some(value)), value) {
             (_, Value::Null) => {}
             (Shape::Scalar(scalar), value) => self.scalar(scalar, value),
@@ -74,7 +74,7 @@ impl Check {
         }
     }
 
-    fn list(&mut self, list: &List, items: &[Value]) {
+    fn list(&mut self, list: &List<'_>, items: &[Value]) {
         let mut seen = BTreeSet::new();
         for (at, item) in (0i64..).zip(items) {
             let step = if list.is_atomic() { Ok(Step::Index(at)) } else { list.step(item) };
@@ -89,7 +89,7 @@ impl Check {
         }
     }
 
-    fn map(&mut self, fields: &Fields, map: &Map<String, Value>) {
+    fn map(&mut self, fields: &Fields<'_>, map: &Map<String, Value>) {
         for (name, value) in map {
             let Some(schema) = fields.get(name) else {
                 return self.within(Step::field(name), |check| check.wrong("field not declared in schema"));

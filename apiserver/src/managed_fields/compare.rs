@@ -28,11 +28,11 @@ impl Comparison {
 }
 
 /// Every leaf of the tree, and every item of a list or key of a map.
-pub(super) fn fields(tree: &Value, schema: Schema) -> FieldSet {
+pub(super) fn fields(tree: &Value, schema: Schema<'_>) -> FieldSet {
     present(tree, schema).below
 }
 
-fn present(value: &Value, schema: Schema) -> Node {
+fn present(value: &Value, schema: Schema<'_>) -> Node {
     let mut node = Node::default();
     match (schema.shape(Some(value)), value) {
         (Shape::Scalar(_), _) => node.here = true,
@@ -45,7 +45,7 @@ fn present(value: &Value, schema: Schema) -> Node {
     node
 }
 
-fn present_items(set: &mut FieldSet, list: &List, items: &[Value]) {
+fn present_items(set: &mut FieldSet, list: &List<'_>, items: &[Value]) {
     for (step, same_key) in &by_step(list, Some(items)).0 {
         // Items that share a key are owned together, as one piece.
         let mut node = if let [item] = &**same_key { present(item, list.item) } else { Node::default() };
@@ -54,7 +54,7 @@ fn present_items(set: &mut FieldSet, list: &List, items: &[Value]) {
     }
 }
 
-fn present_fields(set: &mut FieldSet, fields: &Fields, map: &Map<String, Value>) {
+fn present_fields(set: &mut FieldSet, fields: &Fields<'_>, map: &Map<String, Value>) {
     for (name, value) in map {
         let mut node = fields.get(name).map_or_else(Node::here, |schema| present(value, schema));
         node.here |= is_nothing(value) || !fields.declares(name);
@@ -67,7 +67,7 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 /// The items of a list by what tells them apart, and the order in which those first come up.
-pub(super) fn by_step<'a>(list: &List, items: Option<&'a [Value]>) -> (BTreeMap<Step, Vec<&'a Value>>, Vec<Step>) {
+pub(super) fn by_step<'a>(list: &List<'_>, items: Option<&'a [Value]>) -> (BTreeMap<Step, Vec<&'a Value>>, Vec<Step>) {
     let (mut found, mut order) = (BTreeMap::<Step, Vec<&Value>>::new(), Vec::new());
     for item in items.unwrap_or_default() {
         let Ok(step) = list.step(item) else { continue };
@@ -77,7 +77,7 @@ pub(super) fn by_step<'a>(list: &List, items: Option<&'a [Value]>) -> (BTreeMap<
     (found, order)
 }
 
-pub(super) fn compare(left: &Value, right: &Value, schema: Schema) -> Comparison {
+pub(super) fn compare(left: &Value, right: &Value, schema: Schema<'_>) -> Comparison {
     let found = value(Some(left), Some(right), schema);
     Comparison { removed: found.removed.below, modified: found.modified.below, added: found.added.below }
 }
@@ -110,7 +110,7 @@ impl Difference {
 }
 
 /// At least one of the two is there.
-fn value(left: Option<&Value>, right: Option<&Value>, schema: Schema) -> Difference {
+fn value(left: Option<&Value>, right: Option<&Value>, schema: Schema<'_>) -> Difference {
     let (old, new) = (schema.shape(left), schema.shape(right));
     let mut found = match (left, right) {
         (Some(_), None) => shaped(&old, left, right),
@@ -162,7 +162,7 @@ fn leaf(left: Option<&Value>, right: Option<&Value>) -> Difference {
     found
 }
 
-fn members(fields: &Fields, left: Option<&Map<String, Value>>, right: Option<&Map<String, Value>>) -> Difference {
+fn members(fields: &Fields<'_>, left: Option<&Map<String, Value>>, right: Option<&Map<String, Value>>) -> Difference {
     let mut found = Difference::default();
     let names: BTreeSet<&String> = left.into_iter().chain(right).flat_map(Map::keys).collect();
     for name in names {
@@ -173,7 +173,7 @@ fn members(fields: &Fields, left: Option<&Map<String, Value>>, right: Option<&Ma
     found
 }
 
-fn items(list: &List, left: Option<&[Value]>, right: Option<&[Value]>) -> Difference {
+fn items(list: &List<'_>, left: Option<&[Value]>, right: Option<&[Value]>) -> Difference {
     let mut found = Difference::default();
     let ((old, _), (new, _)) = (by_step(list, left), by_step(list, right));
     let steps: BTreeSet<&Step> = old.keys().chain(new.keys()).collect();
@@ -185,7 +185,7 @@ fn items(list: &List, left: Option<&[Value]>, right: Option<&[Value]>) -> Differ
 }
 
 /// Compares the items that have one key; it is their own fault if they are many, and they are then one piece.
-fn same_key(list: &List, old: &[&Value], new: &[&Value]) -> Difference {
+fn same_key(list: &List<'_>, old: &[&Value], new: &[&Value]) -> Difference {
     let mut found = Difference::default();
     match (old, new) {
         ([] | [_], [] | [_]) => return value(old.first().copied(), new.first().copied(), list.item),

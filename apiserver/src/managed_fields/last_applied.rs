@@ -22,7 +22,7 @@ fn annotation(object: &Value) -> Option<&str> {
 }
 
 /// What the annotation says of fields that still are as it says.
-fn still_applied(live: &Value, api_version: &str, schema: Schema) -> Option<FieldSet> {
+fn still_applied(live: &Value, api_version: &str, schema: Schema<'_>) -> Option<FieldSet> {
     let said: Value = serde_json::from_str(annotation(live)?).ok()?;
     if said.get("apiVersion").and_then(Value::as_str) != Some(api_version) {
         return None;
@@ -34,7 +34,7 @@ fn still_applied(live: &Value, api_version: &str, schema: Schema) -> Option<Fiel
 }
 
 /// The conflicts that are left when `kubectl` takes over what it applied itself.
-pub(super) fn without_own(conflicts: Vec<Conflict>, live: &Value, api_version: &str, schema: Schema) -> Vec<Conflict> {
+pub(super) fn without_own(conflicts: Vec<Conflict>, live: &Value, api_version: &str, schema: Schema<'_>) -> Vec<Conflict> {
     match still_applied(live, api_version, schema) {
         Some(own) => conflicts.into_iter().filter(|conflict| !own.has(&conflict.path)).collect(),
         None => conflicts,

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The first object with everything that the second says. Nothing is taken away; items of lists stand in the order of the
 /// second, and those that only the first has keep their place as well as they can.
-pub(super) fn merge(under: &Value, over: &Value, schema: Schema) -> Value {
+pub(super) fn merge(under: &Value, over: &Value, schema: Schema<'_>) -> Value {
     value(Some(under), Some(over), schema).unwrap_or(Value::Null)
 }
 
-fn value(under: Option<&Value>, over: Option<&Value>, schema: Schema) -> Option<Value> {
+fn value(under: Option<&Value>, over: Option<&Value>, schema: Schema<'_>) -> Option<Value> {
     let whole = || over.or(under).cloned();
     match schema.shape(over.or(under)) {
         Shape::List(list) if !list.is_atomic() => match (items_of(under), items_of(over)) {
@@ -29,7 +29,7 @@ fn value(under: Option<&Value>, over: Option<&Value>, schema: Schema) -> Option<
 }
 
 fn members(
-    fields: &Fields,
+    fields: &Fields<'_>,
     under: Option<&Map<String, Value>>,
     over: Option<&Map<String, Value>>,
 ) -> Map<String, Value> {
@@ -43,7 +43,7 @@ fn members(
 
 /// A list being merged: each side's items in their order, and how far it was read.
 struct Merge<'a> {
-    list: &'a List,
+    list: &'a List<'a>,
     under: BTreeMap<Step, Vec<&'a Value>>,
     over: BTreeMap<Step, Vec<&'a Value>>,
     merged: BTreeSet<Step>,
@@ -70,7 +70,7 @@ impl Merge<'_> {
     }
 }
 
-fn items(list: &List, under_items: Option<&[Value]>, over_items: Option<&[Value]>) -> Vec<Value> {
+fn items(list: &List<'_>, under_items: Option<&[Value]>, over_items: Option<&[Value]>) -> Vec<Value> {
     let ((under, below), (over, above)) = (by_step(list, under_items), by_step(list, over_items));
     let placed: Vec<&Value> = under_items.unwrap_or_default().iter().filter(|item| list.step(item).is_ok()).collect();
     let mut shared = above.iter().filter(|step| under.contains_key(step)).cloned().collect::<Vec<_>>().into_iter();
@@ -112,7 +112,7 @@ fn items(list: &List, under_items: Option<&[Value]>, over_items: Option<&[Value]
 }
 
 /// The tree without the fields of a set. What is emptied by it is null.
-pub(super) fn remove(tree: &Value, taken: &FieldSet, schema: Schema) -> Value {
+pub(super) fn remove(tree: &Value, taken: &FieldSet, schema: Schema<'_>) -> Value {
     match (schema.shape(Some(tree)), tree) {
         (Shape::Scalar(_), _) => tree.clone(),
         (Shape::List(list), Value::Array(items)) if !list.is_atomic() => {
@@ -133,14 +133,14 @@ pub(super) fn remove(tree: &Value, taken: &FieldSet, schema: Schema) -> Value {
     }
 }
 
-fn item_left(list: &List, item: &Value, taken: &FieldSet) -> Option<Value> {
+fn item_left(list: &List<'_>, item: &Value, taken: &FieldSet) -> Option<Value> {
     match list.step(item) {
         Ok(step) => left(&step, item, taken, list.item),
         Err(_) => Some(item.clone()),
     }
 }
 
-fn left(step: &Step, value: &Value, taken: &FieldSet, schema: Schema) -> Option<Value> {
+fn left(step: &Step, value: &Value, taken: &FieldSet, schema: Schema<'_>) -> Option<Value> {
     if taken.is_member(step) {
         return None;
     }

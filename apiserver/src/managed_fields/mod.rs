@@ -37,7 +37,7 @@ use std::fmt;
 /// A kind in all of its versions.
 pub trait Kind {
     /// The type of its objects in a version; none in one that is not served.
-    fn schema(&self, api_version: &str) -> Option<Schema>;
+    fn schema(&self, api_version: &str) -> Option<Schema<'_>>;
 
     /// An object in another version; the same where it is in that version already.
     fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Cow<'a, Value>>;
@@ -200,7 +200,7 @@ impl Writer<'_> {
 
     fn applied(
         &self,
-        schema: Schema,
+        schema: Schema<'_>,
         holdings: &mut Holdings,
         objects: (&Value, &Value),
         owner: &Owner,

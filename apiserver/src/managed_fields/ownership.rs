@@ -79,7 +79,7 @@ pub(super) fn take(
 /// Lays what is applied over the object, and takes out what its owner does not say any more.
 pub(super) fn apply(
     by: &Writer<'_>,
-    schema: Schema,
+    schema: Schema<'_>,
     holdings: &mut Holdings,
     (live, config): (&Value, &Value),
     owner: &Owner,

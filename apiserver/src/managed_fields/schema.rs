@@ -1,14 +1,15 @@
 //! What the walkers ask of a type: what a value is, what is below it, and whether it is owned as one piece.
 //!
-//! Built-in kinds answer out of their table. Another source of types needs a variant of [`Schema`] and nothing else.
+//! Built-in kinds answer out of their table, custom resources out of their schema.
 
 use super::step::{Item, Step};
-use openapi::builtin::{Element, Field, Form, ListKind, Type, Unit};
+use openapi::builtin::{Element, Field, Form, ListKind, Type, Unit, kind_in};
+use openapi::structural::{self, ListType, MapType, Node, Structural};
 use serde_json::Value;
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug)]
-pub enum Schema {
+pub enum Schema<'a> {
     Scalar(Scalar),
     Struct {
         ty: &'static Type,
@@ -22,6 +23,10 @@ pub enum Schema {
         item: Element,
         kind: ListKind,
     },
+    /// A place in the schema of a custom resource.
+    Custom(&'a Node),
+    /// The same where whole objects are: kind, version and metadata are those of any object.
+    CustomObject(&'a Node),
     /// Anything, owned as one piece.
     Whole,
     /// Anything; objects are owned field by field, the rest as one piece.
@@ -38,27 +43,42 @@ pub enum Scalar {
 
 /// What a value of some type is, once it is seen.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shape {
+pub(super) enum Shape<'a> {
     Scalar(Scalar),
-    List(List),
-    Map(Fields),
+    List(List<'a>),
+    Map(Fields<'a>),
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct List {
-    pub(super) item: Schema,
-    pub(super) kind: ListKind,
+pub(super) struct List<'a> {
+    pub(super) item: Schema<'a>,
+    kind: Items<'a>,
+}
+
+/// How the items of a list are told apart.
+#[derive(Clone, Copy, Debug)]
+enum Items<'a> {
+    Builtin(ListKind),
+    Custom(&'a Node),
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fields {
+pub(super) struct Fields<'a> {
     pub(super) is_atomic: bool,
-    of: Schema,
+    of: Schema<'a>,
 }
 
-impl Schema {
+impl<'a> Schema<'a> {
     pub fn of_kind(ty: &'static Type) -> Self {
         Self::Struct { ty, unit: unit(ty.is_atomic) }
+    }
+
+    pub fn of_custom(schema: &'a Structural) -> Self {
+        Self::CustomObject(schema.root())
+    }
+
+    fn of_node(node: &'a Node) -> Self {
+        if node.is_embedded_resource() { Self::CustomObject(node) } else { Self::Custom(node) }
     }
 
     fn of_field(field: &Field) -> Self {
@@ -91,18 +111,40 @@ impl Schema {
     }
 
     /// Types that take anything go by the value; one that is absent or null counts as an object.
-    pub(super) fn shape(self, value: Option<&Value>) -> Shape {
+    pub(super) fn shape(self, value: Option<&Value>) -> Shape<'a> {
         match (self, value) {
             (Self::Scalar(scalar), _) => Shape::Scalar(scalar),
             (Self::Struct { unit, .. } | Self::Map { unit, .. }, _) => {
                 Shape::Map(Fields { is_atomic: unit == Unit::Atomic, of: self })
             }
-            (Self::List { item, kind }, _) => Shape::List(List { item: Self::of_element(item), kind }),
-            (_, Some(Value::Array(_))) => Shape::List(List { item: Self::Whole, kind: ListKind::Atomic }),
+            (Self::List { item, kind }, _) => {
+                Shape::List(List { item: Self::of_element(item), kind: Items::Builtin(kind) })
+            }
+            (Self::Custom(node) | Self::CustomObject(node), _) => self.custom_shape(node, value),
+            (_, Some(Value::Array(_))) => {
+                Shape::List(List { item: Self::Whole, kind: Items::Builtin(ListKind::Atomic) })
+            }
             (_, None | Some(Value::Null | Value::Object(_))) => {
                 Shape::Map(Fields { is_atomic: matches!(self, Self::Whole), of: self })
             }
             _ => Shape::Scalar(Scalar::Any),
+        }
+    }
+
+    fn custom_shape(self, node: &'a Node, value: Option<&Value>) -> Shape<'a> {
+        match node.ty() {
+            Some(structural::Type::Object) => {
+                Shape::Map(Fields { is_atomic: node.map_type() == Some(MapType::Atomic), of: self })
+            }
+            Some(structural::Type::Array) => {
+                let item = node.items().map_or(Self::Deduced, Self::of_node);
+                Shape::List(List { item, kind: Items::Custom(node) })
+            }
+            Some(structural::Type::String) => Shape::Scalar(Scalar::Text),
+            Some(structural::Type::Boolean) => Shape::Scalar(Scalar::Bool),
+            Some(structural::Type::Integer | structural::Type::Number) => Shape::Scalar(Scalar::Number),
+            None if node.is_int_or_string() => Shape::Scalar(Scalar::Any),
+            None => Self::Deduced.shape(value),
         }
     }
 
@@ -123,6 +165,7 @@ impl Schema {
     fn default_of(self, field: &str) -> Option<Value> {
         match self {
             Self::Struct { ty, .. } => ty.field(field)?.published_default(),
+            Self::Custom(node) | Self::CustomObject(node) => node.property(field)?.default_value().cloned(),
             _ => None,
         }
     }
@@ -132,39 +175,71 @@ fn unit(is_atomic: bool) -> Unit {
     if is_atomic { Unit::Atomic } else { Unit::Granular }
 }
 
-impl Shape {
+/// What every object has, whatever its schema says of it.
+fn of_any_object(name: &str) -> Option<Schema<'static>> {
+    let envelope = kind_in("meta.k8s.io/v1", "PartialObjectMetadata")?;
+    envelope.field(name).map(Schema::of_field)
+}
+
+impl Shape<'_> {
     pub(super) fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 }
 
-impl Fields {
+impl<'a> Fields<'a> {
     /// The type of a field; none where there cannot be such a field.
-    pub(super) fn get(&self, name: &str) -> Option<Schema> {
+    pub(super) fn get(&self, name: &str) -> Option<Schema<'a>> {
         match self.of {
             Schema::Struct { ty, .. } if ty.fields.is_empty() => Some(Schema::Deduced),
             Schema::Struct { ty, .. } => ty.field(name).map(Schema::of_field),
             Schema::Map { item, .. } => Some(Schema::of_element(item)),
+            Schema::CustomObject(node) => of_any_object(name).or_else(|| below(node, name)),
+            Schema::Custom(node) => below(node, name),
             other => Some(other),
         }
     }
 
     pub(super) fn declares(&self, name: &str) -> bool {
-        matches!(self.of, Schema::Struct { ty, .. } if ty.field(name).is_some())
+        match self.of {
+            Schema::Struct { ty, .. } => ty.field(name).is_some(),
+            Schema::CustomObject(node) => of_any_object(name).is_some() || node.property(name).is_some(),
+            Schema::Custom(node) => node.property(name).is_some(),
+            _ => false,
+        }
     }
 }
 
-impl List {
+fn below<'a>(node: &'a Node, name: &str) -> Option<Schema<'a>> {
+    match node.entry(name) {
+        Some(node) => Some(Schema::of_node(node)),
+        None if node.preserves_unknown_fields() || node.additional_properties().is_specified() => Some(Schema::Deduced),
+        // An object of which nothing is said may hold anything; it was pruned before.
+        None if node.properties().len() == 0 => Some(Schema::Deduced),
+        None => None,
+    }
+}
+
+impl List<'_> {
     pub(super) fn is_atomic(&self) -> bool {
-        self.kind == ListKind::Atomic
+        match self.kind {
+            Items::Builtin(kind) => kind == ListKind::Atomic,
+            Items::Custom(node) => matches!(node.list_type(), None | Some(ListType::Atomic)),
+        }
     }
 
     /// What tells an item from the others.
     pub(super) fn step(&self, item: &Value) -> Result<Step, String> {
         match self.kind {
-            ListKind::Atomic => Err("invalid indexing of non-associative list".to_owned()),
-            ListKind::Set => set_step(item),
-            ListKind::Map { keys } => self.key_step(&keys.iter().collect::<Vec<_>>(), item),
+            Items::Builtin(ListKind::Set) => set_step(item),
+            Items::Builtin(ListKind::Map { keys }) => self.key_step(&keys.iter().collect::<Vec<_>>(), item),
+            Items::Custom(node) if node.list_type() == Some(ListType::Set) => set_step(item),
+            Items::Custom(node) if node.list_type() == Some(ListType::Map) => {
+                self.key_step(&node.list_map_keys().collect::<Vec<_>>(), item)
+            }
+            Items::Builtin(ListKind::Atomic) | Items::Custom(_) => {
+                Err("invalid indexing of non-associative list".to_owned())
+            }
         }
     }
 

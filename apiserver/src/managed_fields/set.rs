@@ -143,7 +143,7 @@ impl FieldSet {
 
     /// The set, with every declared field on the way to a member. Keys of maps and items of lists come in only by
     /// themselves.
-    pub(super) fn with_declared(&self, schema: Option<Schema>) -> Self {
+    pub(super) fn with_declared(&self, schema: Option<Schema<'_>>) -> Self {
         let mut members = self.members.clone();
         let mut children = BTreeMap::new();
         for (step, child) in &self.children {

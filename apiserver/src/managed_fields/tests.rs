@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 struct ConfigMaps;
 
 impl Kind for ConfigMaps {
-    fn schema(&self, api_version: &str) -> Option<Schema> {
+    fn schema(&self, api_version: &str) -> Option<Schema<'_>> {
         kind_in(api_version, "ConfigMap").map(Schema::of_kind)
     }
 

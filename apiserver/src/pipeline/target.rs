@@ -6,7 +6,7 @@ use crate::api::Api;
 use crate::metrics;
 use crate::options::Query;
 use crate::place::Workspace;
-use crate::target::Target;
+use crate::target::{Lookup, Target};
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -20,8 +20,9 @@ pub(super) async fn target(
     next: Next,
 ) -> Response {
     let watching = Query::parse(request.uri().query().unwrap_or_default()).flag("watch").unwrap_or(false);
-    let catalog = api.resources.catalog();
-    match Target::parse(request.method(), request.uri().path(), watching, &workspace, catalog) {
+    let served = Lookup { builtin: api.resources.builtin(), own: &|| api.resources.catalog(&workspace) };
+    let parsed = Target::parse(request.method(), request.uri().path(), watching, &workspace, &served);
+    match parsed {
         Ok(target) => {
             noted.note(metrics::Request::about(&target));
             request.extensions_mut().insert(target);

@@ -30,7 +30,7 @@ impl ListHead {
         if let Some(remaining) = remaining {
             told.insert("remainingItemCount".to_owned(), remaining.into());
         }
-        Self { api_version: resource.api_version(), kind: resource.list_kind(), metadata: Value::Object(told) }
+        Self { api_version: resource.api_version(), kind: resource.list_kind.clone(), metadata: Value::Object(told) }
     }
 
     fn of_page(resource: &ResourceDef, page: &Page) -> Self {

@@ -37,7 +37,7 @@ impl Resources {
         if !is_pod || !matches!(pod.text(&["spec", "serviceAccountName"]), "" | DEFAULT) {
             return Ok(None);
         }
-        let Some(accounts) = self.inner.catalog.find("", "v1", "serviceaccounts") else { return Ok(None) };
+        let Some(accounts) = self.builtin().find("", "v1", "serviceaccounts") else { return Ok(None) };
         let place = Collection { resource: accounts.clone(), ..at.clone() };
         if self.namespace_of(at, pod.name())?.is_none() {
             return Ok(None);

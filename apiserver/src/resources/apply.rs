@@ -1,11 +1,11 @@
 //! Changing an object by saying what one wants of it.
 
 use super::create::check_namespace;
-use super::owners::Author;
 use super::patch::{PatchBody, check_patched};
+use super::write::{How, Told};
 use super::{Resources, Written};
 use crate::auth::{Access, Authorized};
-use crate::body::Body;
+use crate::body::{Body, Decoded};
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::managed_fields::{ApplyError, Force};
@@ -64,15 +64,18 @@ impl Resources {
 
     async fn apply_to_existing(&self, at: &Authorized<ObjectRef>, wanted: &Wanted<'_>) -> Result<Written, ApiError> {
         let (target, resource) = (at.get(), at.get().resource());
-        let change = |old: &Object| {
+        let told = Told::default();
+        let how = How::of(wanted.options, &told).settled();
+        let change = async |old: &Object| {
             let live = Value::from(crate::convert::from_storage(old.clone(), resource));
-            let new = self.applied(resource, &live, wanted)?;
+            let Decoded { object: new, warnings } = self.applied(resource, &live, wanted)?;
+            told.restart(&warnings);
             check_patched(target, old, &new)?;
             check_namespace(&target.within, &new)?;
-            self.replaced(target, wanted.part, old, new, Author::Settled)
+            self.replaced(at, wanted.part, old, new, how).await
         };
         let outcome = self.mutate(target, wanted.options.dry_run, change).await?;
-        Self::written(resource, outcome, Vec::new())
+        self.written(resource, outcome, told).await
     }
 
     async fn create_by_apply(&self, at: &Authorized<ObjectRef>, wanted: &Wanted<'_>) -> Result<Written, ApiError> {
@@ -83,19 +86,21 @@ impl Resources {
         let access = Access::Object { verb: Verb::Create, at: target.clone(), subresource: None };
         let permit = self.authorizer().permit(at.user(), access)?.narrow(|_| target.within.clone());
         let live = self.ownership(resource, Part::Main, "").nothing();
-        let object = self.applied(resource, &live, wanted)?;
+        let Decoded { object, warnings } = self.applied(resource, &live, wanted)?;
         check_new(target, &object)?;
-        let bytes = self.insert(&permit, &object, Author::Settled, wanted.options.dry_run).await?;
-        Ok(Written { bytes: Self::shown(resource, bytes)?, created: true, warnings: Vec::new() })
+        let told = Told::default();
+        told.restart(&warnings);
+        let bytes = self.insert(&permit, &object, How::of(wanted.options, &told).settled()).await?;
+        self.written_new(resource, bytes, told).await
     }
 
     /// What is applied laid over what there is, as it is stored.
-    fn applied(&self, resource: &ResourceDef, live: &Value, wanted: &Wanted<'_>) -> Result<Object, ApiError> {
+    fn applied(&self, resource: &ResourceDef, live: &Value, wanted: &Wanted<'_>) -> Result<Decoded, ApiError> {
         let (part, name) = (wanted.part, &*wanted.options.field_manager);
         let ownership = self.ownership(resource, part, name);
         let tree = ownership.writer().apply(live, &wanted.config, wanted.force()).map_err(|error| refusal(&error))?;
-        let decoded = Body::Tree(tree).decode(resource, FieldValidation::Ignore)?;
-        Ok(crate::convert::to_storage(decoded.object, resource))
+        let Decoded { object, warnings } = Body::Tree(tree).decode(resource, FieldValidation::Ignore)?;
+        Ok(Decoded { object: crate::convert::to_storage(object, resource), warnings })
     }
 }
 

@@ -1,10 +1,10 @@
 //! Making an object.
 
-use super::owners::Author;
 use super::sight::Sight;
+use super::write::{self, How, Told};
 use super::{Resources, Written};
 use crate::admission::{self, Attempt};
-use crate::allocate::{self, Beside, Givers};
+use crate::allocate::Beside;
 use crate::ambient::Ambient;
 use crate::auth::Authorized;
 use crate::body::{Body, Decoded};
@@ -14,8 +14,8 @@ use crate::object::{Object, timestamp};
 use crate::options::WriteOptions;
 use crate::place::Collection;
 use crate::strategy::{self, Part};
+use bytes::Bytes;
 use openapi::FieldError;
-use openapi::builtin::Type;
 
 /// An object to be made.
 #[derive(Clone, Debug)]
@@ -40,50 +40,66 @@ impl Resources {
         }
         check_namespace(place, &object)?;
         self.await_account(place, &object).await?;
-        let generated = object.name().is_empty();
-        let mut tries = 1;
-        loop {
-            let author = Author::Named(&request.options.field_manager);
-            match self.insert(at, &object, author, request.options.dry_run).await {
+        let (told, generated) = (Told::default(), object.name().is_empty());
+        let how = How::of(&request.options, &told);
+        for tries in 1.. {
+            told.restart(&warnings);
+            match self.insert(at, &object, how).await {
                 Err(error) if error.reason() == "AlreadyExists" && generated => {
                     if tries == NAMES_MAX {
                         return Err(error.after_generated_name());
                     }
-                    tries += 1;
                 }
                 Err(error) => return Err(error),
-                Ok(bytes) => {
-                    return Ok(Written { bytes: Self::shown(&place.resource, bytes)?, created: true, warnings });
-                }
+                Ok(bytes) => return self.written_new(&place.resource, bytes, told).await,
             }
         }
+        Err(ApiError::internal("there is no end to trying names"))
+    }
+
+    pub(super) async fn written_new(
+        &self,
+        resource: &ResourceDef,
+        bytes: Bytes,
+        told: Told,
+    ) -> Result<Written, ApiError> {
+        Ok(Written { bytes: self.shown_new(resource, bytes).await?, created: true, warnings: told.into_warnings() })
     }
 
     /// The object as it would be stored: named, stamped, defaulted, admitted, and found to be valid; and what is
     /// written together with it.
-    pub(super) fn prepared(
+    pub(super) async fn prepared(
         &self,
         by: &Authorized<Collection>,
         mut object: Object,
-        author: Author<'_>,
+        how: How<'_>,
         sight: &Sight<'_>,
     ) -> Result<(Object, Vec<Beside>), ApiError> {
         let (at, ambient) = (by.get(), &self.inner.ambient);
+        check_defined(at, &object)?;
         stamp(&mut object, at, ambient);
-        let ty = at.resource.stored_type();
-        object.as_tree(|tree| openapi::defaults::apply(tree, ty));
+        write::complete(&at.resource, &mut object);
         strategy::settle(&at.resource, &mut object);
-        self.track(&at.resource, Part::Main, None, &mut object, author);
+        self.track(&at.resource, Part::Main, None, &mut object, how.author);
         let attempt = Attempt { resource: &at.resource, part: Part::Main, old: None, ambient, look: sight };
         admission::change(&mut object, &attempt)?;
         strategy::prepare_create(&at.resource, &mut object, &self.surroundings(), by.user());
-        let mut beside = allocated(&mut object, &attempt)?;
-        settle(&mut object, ty);
+        let mut beside = self.beside(&mut object, &attempt, &at.workspace)?;
+        write::settle(&at.resource, &mut object);
         validate_new(at, &mut object)?;
         admission::check(&object, &attempt)?;
         beside.extend(admission::charge(&object, &attempt)?.into_iter().map(Beside::Quota));
         Ok((object, beside))
     }
+}
+
+/// Nothing is made of a definition that is going.
+fn check_defined(at: &Collection, object: &Object) -> Result<(), ApiError> {
+    if at.resource.custom().is_some_and(|custom| custom.terminating) {
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(ApiError::forbidden(&at.resource, object.name(), why));
+    }
+    Ok(())
 }
 
 /// What the server says about an object, whatever its author said.
@@ -109,29 +125,8 @@ fn stamp(object: &mut Object, at: &Collection, ambient: &Ambient) {
     }
 }
 
-/// Gives the object the form in which it is read back: with defaults that follow from what it was completed with.
-pub(super) fn settle(object: &mut Object, ty: &'static Type) {
-    object.as_tree(|tree| {
-        openapi::defaults::apply(tree, ty);
-        openapi::normalize(tree, ty);
-    });
-}
-
-/// What is given to the object, and what it takes by that from others.
-pub(super) fn allocated(object: &mut Object, attempt: &Attempt<'_>) -> Result<Vec<Beside>, ApiError> {
-    if !is_service(attempt.resource) || attempt.part != Part::Main {
-        return Ok(Vec::new());
-    }
-    allocate::allocate(object, attempt.old, &Givers { ambient: attempt.ambient, look: attempt.look })
-}
-
-pub(super) fn is_service(resource: &ResourceDef) -> bool {
-    resource.group.is_empty() && resource.plural == "services"
-}
-
 fn validate_new(at: &Collection, object: &mut Object) -> Result<(), ApiError> {
-    let ty = at.resource.stored_type();
-    let mut errors = object.as_tree(|tree| openapi::validation::create(tree, ty));
+    let mut errors = write::errors_of_new(&at.resource, object);
     if object.name().is_empty() {
         errors.retain(|error| error.field != "metadata.name");
         errors.insert(0, FieldError::required("metadata.name", "name or generateName is required"));

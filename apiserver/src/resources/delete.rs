@@ -42,16 +42,17 @@ impl Resources {
         strategy::may_delete(resource, &target.name)?;
         check_propagation(resource, options)?;
         let now = self.inner.ambient.now();
-        let change = |old: &Object| {
+        let change = async |old: &Object| {
             check_preconditions(target, old, options)?;
             Ok(going(resource, old, options, now))
         };
         Ok(match self.mutate(target, options.dry_run, change).await? {
             Outcome::Removed(last) => {
                 let uid = crate::object::Peek::of(&last).text(&["metadata", "uid"]).unwrap_or_default().into_owned();
-                Deleted::Gone { last: Self::shown(resource, last)?, uid }
+                Deleted::Gone { last: self.shown_new(resource, last).await?, uid }
             }
-            Outcome::Same(now) | Outcome::Written(now) => Deleted::Going { now: Self::shown(resource, now)? },
+            Outcome::Same(now) => Deleted::Going { now: self.shown(resource, now).await? },
+            Outcome::Written(now) => Deleted::Going { now: self.shown_new(resource, now).await? },
         })
     }
 
@@ -136,7 +137,7 @@ fn mark(resource: &ResourceDef, new: &mut Object, old: &Object, grace_secs: i64,
     if !old.is_deleting() && old.generation() > 0 {
         new.set_metadata("generation", old.generation() + 1);
     }
-    strategy::mark_deleted(resource, new);
+    strategy::mark_deleted(resource, new, now);
 }
 
 /// The finalizers that keep the object until its dependents are dealt with as asked.

@@ -70,13 +70,19 @@ fn selectable(resource: &ResourceDef) -> &'static [Selectable] {
     }
 }
 
+/// Where a custom resource has a field that its definition says it can be selected by.
+fn custom<'a>(resource: &'a ResourceDef, field: &str) -> Option<&'a [String]> {
+    let selectable = &resource.custom()?.schema.selectable;
+    selectable.iter().find(|path| path.join(".") == field).map(Vec::as_slice)
+}
+
 /// Refuses a selector that names a field which cannot be selected by.
 pub(super) fn check(resource: &ResourceDef, selector: &FieldSelector) -> Result<(), ApiError> {
     for term in selector.terms() {
         let known = match &*term.field {
             "metadata.name" => true,
             "metadata.namespace" => resource.namespaced,
-            field => selectable(resource).iter().any(|(name, ..)| *name == field),
+            field => selectable(resource).iter().any(|(name, ..)| *name == field) || custom(resource, field).is_some(),
         };
         if !known {
             return Err(ApiError::bad_request(refusal(resource, &term.field)));
@@ -86,7 +92,7 @@ pub(super) fn check(resource: &ResourceDef, selector: &FieldSelector) -> Result<
 }
 
 fn refusal(resource: &ResourceDef, field: &str) -> String {
-    if selectable(resource).is_empty() {
+    if selectable(resource).is_empty() && resource.custom().is_none() {
         let known = if resource.namespaced { "\"metadata.name\", \"metadata.namespace\"" } else { "\"metadata.name\"" };
         format!("{field:?} is not a known field selector: only {known}")
     } else {
@@ -103,6 +109,11 @@ pub(super) fn value<'a>(resource: &ResourceDef, object: Peek<'a>, field: &str) -
         "source" => {
             let own = object.text(&["source", "component"]).filter(|name| !name.is_empty());
             own.or_else(|| object.text(&["reportingComponent"])).or(Some(Cow::Borrowed("")))
+        }
+        _ if resource.custom().is_some() => {
+            let path = custom(resource, field)?;
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            Some(object.text(&path).unwrap_or_default())
         }
         _ => {
             let (_, path, absent) = selectable(resource).iter().find(|(name, ..)| *name == field)?;

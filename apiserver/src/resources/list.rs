@@ -9,13 +9,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use storage::{Key, KeyRange, ReadError, Revision, Snapshot};
+use storage::{Key, KeyRange, ReadError, Revision, Snapshot, Version};
 
 /// What a list answers with.
 #[derive(Clone, Debug)]
-pub struct Page {
+pub struct Page<T = Bytes> {
     pub revision: Revision,
-    pub items: Vec<Bytes>,
+    pub items: Vec<T>,
     /// Where the next page starts.
     pub next: Option<String>,
     /// How many are left, where it is known.
@@ -70,13 +70,9 @@ impl Resources {
         };
         // "Any state will do" comes from clients that want all of it, cheaply.
         let limit = if revision == Some(0) { 0 } else { limit };
-        let mut page = collect(&start, &range, &filter, limit)?;
-        if !at.get().resource.is_storage_version() {
-            for item in &mut page.items {
-                *item = Self::shown(&at.get().resource, std::mem::take(item))?;
-            }
-        }
-        Ok(page)
+        let found = collect(&start, &range, &filter, limit)?;
+        let items = self.shown_all(&at.get().resource, found.items).await?;
+        Ok(Page { revision: found.revision, items, next: found.next, remaining: found.remaining })
     }
 
     async fn state(&self, revision: Option<u64>, matching: Option<Match>, paged: bool) -> Result<Snapshot, ApiError> {
@@ -112,7 +108,7 @@ impl Resources {
     }
 }
 
-fn collect(start: &Start, range: &KeyRange, filter: &Filter, limit: usize) -> Result<Page, ApiError> {
+fn collect(start: &Start, range: &KeyRange, filter: &Filter, limit: usize) -> Result<Page<Version>, ApiError> {
     let revision = start.snapshot.revision();
     let mut page = Page { revision, items: Vec::new(), next: None, remaining: None };
     let mut last: Option<Key> = None;
@@ -127,7 +123,7 @@ fn collect(start: &Start, range: &KeyRange, filter: &Filter, limit: usize) -> Re
             return Ok(page);
         }
         if filter.matches(&entry.version.value) {
-            page.items.push(entry.version.value);
+            page.items.push(entry.version);
         }
         last = Some(entry.key);
     }

@@ -15,10 +15,13 @@ mod patch;
 mod read;
 mod scale;
 mod select;
+mod served;
 mod sight;
 mod token;
 mod update;
+mod versions;
 mod watch;
+mod write;
 
 pub use create::Create;
 pub use delete::{Deleted, DeletedMany};
@@ -29,12 +32,13 @@ pub use watch::{Event, EventKind, Watch};
 
 use crate::ambient::Ambient;
 use crate::auth::Authorizer;
-use crate::catalog::{Catalog, ResourceDef};
+use crate::catalog::Catalog;
 use crate::error::ApiError;
 use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
 use bytes::Bytes;
+use served::Catalogs;
 use std::sync::Arc;
 use storage::{Store, Version};
 
@@ -47,7 +51,7 @@ pub struct Resources {
 #[derive(Debug)]
 struct Inner {
     store: Store,
-    catalog: Arc<Catalog>,
+    catalogs: Catalogs,
     ambient: Ambient,
     authorizer: Authorizer,
 }
@@ -69,11 +73,8 @@ struct Found {
 
 impl Resources {
     pub fn new(store: Store, catalog: Arc<Catalog>, ambient: Ambient) -> Self {
-        Self { inner: Arc::new(Inner { store, catalog, ambient, authorizer: Authorizer }) }
-    }
-
-    pub fn catalog(&self) -> &Arc<Catalog> {
-        &self.inner.catalog
+        let catalogs = Catalogs::new(catalog);
+        Self { inner: Arc::new(Inner { store, catalogs, ambient, authorizer: Authorizer }) }
     }
 
     pub fn ambient(&self) -> &Ambient {
@@ -98,15 +99,6 @@ impl Resources {
             return Ok(None);
         };
         Ok(Some(Found { object: parse(&version.value)?, version }))
-    }
-
-    /// An object as a version of its resource shows it.
-    fn shown(resource: &ResourceDef, bytes: Bytes) -> Result<Bytes, ApiError> {
-        if resource.is_storage_version() {
-            return Ok(bytes);
-        }
-        let object = crate::convert::convert(parse(&bytes)?, &resource.api_version());
-        Ok(serde_json::Value::from(object).to_string().into())
     }
 }
 

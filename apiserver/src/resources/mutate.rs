@@ -1,9 +1,8 @@
 //! The one loop that reads an object, decides what it should become, and commits that if nobody was faster.
 
-use super::create::is_service;
-use super::owners::Author;
+use super::write::How;
 use super::{Found, Resources, parse};
-use crate::allocate::{self, Beside};
+use crate::allocate::Beside;
 use crate::auth::Authorized;
 use crate::error::ApiError;
 use crate::keyspace;
@@ -11,7 +10,7 @@ use crate::object::Object;
 use crate::object::{draft, with_revision};
 use crate::place::{Collection, ObjectRef};
 use bytes::Bytes;
-use storage::{CommitError, Revision, Txn};
+use storage::{CommitError, Revision, Txn, Version};
 
 /// Tries before a writer is told that others are faster: far more than honest contention needs.
 const ATTEMPTS: usize = 64;
@@ -30,17 +29,10 @@ pub(super) enum Next {
 /// What became of an object.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    Same(Bytes),
+    /// It is as it was.
+    Same(Version),
     Written(Bytes),
     Removed(Bytes),
-}
-
-impl Outcome {
-    pub(super) fn into_bytes(self) -> Bytes {
-        match self {
-            Self::Same(bytes) | Self::Written(bytes) | Self::Removed(bytes) => bytes,
-        }
-    }
 }
 
 impl Resources {
@@ -50,11 +42,12 @@ impl Resources {
         &self,
         at: &ObjectRef,
         dry_run: bool,
-        change: impl Fn(&Object) -> Result<Next, ApiError>,
+        change: impl AsyncFn(&Object) -> Result<Next, ApiError>,
     ) -> Result<Outcome, ApiError> {
         for _ in 0..ATTEMPTS {
             let found = self.find(at)?.ok_or_else(|| ApiError::not_found(at.resource(), &at.name))?;
-            let next = change(&found.object)?;
+            let found = self.lifted(at.resource(), found).await?;
+            let next = change(&found.object).await?;
             match self.settle(at, &found, next, dry_run).await {
                 Err(Unsettled::Overtaken) => {}
                 Err(Unsettled::Refused(error)) => return Err(error),
@@ -68,16 +61,17 @@ impl Resources {
         let key = keyspace::key(at)?;
         let expected = found.version.modified;
         let (object, beside) = match next {
-            Next::Same => return Ok(Outcome::Same(found.version.value.clone())),
+            Next::Same => return Ok(Outcome::Same(found.version.clone())),
             Next::Remove(object) => return self.remove(at, object, expected, dry_run).await,
             Next::Write(object) => (object, Vec::new()),
             Next::With(object, beside) => (object, beside),
         };
-        let draft = draft(object);
+        let draft = draft(self.lowered(at.resource(), object).await?);
         if dry_run {
             return Ok(Outcome::Written(draft.stamped(expected)));
         }
         let txn = self.sight(at.workspace()).join(Txn::replace(key, expected, draft.clone()), beside)?;
+        let txn = self.under_definition(txn, &at.within)?;
         let committed = self.inner.store.commit(txn).await?;
         Ok(Outcome::Written(draft.stamped(committed.revision)))
     }
@@ -89,8 +83,8 @@ impl Resources {
         expected: Revision,
         dry_run: bool,
     ) -> Result<Outcome, Unsettled> {
-        let given = if is_service(at.resource()) { allocate::release(&object) } else { Vec::new() };
-        let last = draft(object).stamped(expected);
+        let given = self.given_up(at, &object)?;
+        let last = draft(self.lowered(at.resource(), object).await?).stamped(expected);
         if dry_run {
             return Ok(Outcome::Removed(last));
         }
@@ -104,11 +98,10 @@ impl Resources {
         &self,
         at: &Authorized<Collection>,
         object: &Object,
-        author: Author<'_>,
-        dry_run: bool,
+        how: How<'_>,
     ) -> Result<Bytes, ApiError> {
         for _ in 0..ATTEMPTS {
-            match self.try_insert(at, object, author, dry_run).await {
+            match self.try_insert(at, object, how).await {
                 Err(Unsettled::Overtaken) => {}
                 Err(Unsettled::Refused(error)) => return Err(error),
                 Ok(bytes) => return Ok(bytes),
@@ -121,25 +114,25 @@ impl Resources {
         &self,
         by: &Authorized<Collection>,
         object: &Object,
-        author: Author<'_>,
-        dry_run: bool,
+        how: How<'_>,
     ) -> Result<Bytes, Unsettled> {
         let place = by.get();
         let sight = self.sight(&place.workspace);
         let namespace = self.namespace_of(place, object.name())?;
-        let (object, beside) = self.prepared(by, object.clone(), author, &sight)?;
+        let (object, beside) = self.prepared(by, object.clone(), how, &sight).await?;
         let at = place.object(object.name());
         let key = keyspace::key(&at)?;
         if self.inner.store.recent().get(key.as_bytes()).map_err(ApiError::from)?.is_some() {
             return Err(ApiError::already_exists(at.resource(), &at.name).into());
         }
-        let draft = draft(object);
+        let draft = draft(self.lowered(at.resource(), object).await?);
         let mut txn = sight.join(Txn::create(key, draft.clone()), beside)?;
+        txn = self.under_definition(txn, place)?;
         if let Some((namespace, revision)) = namespace {
             // The namespace is part of the condition: nothing can be made in one that is being emptied.
             txn = txn.expect(namespace, storage::Expect::At(revision));
         }
-        if dry_run {
+        if how.dry_run {
             return Ok(without_revision(draft.stamped(Revision::ZERO))?);
         }
         let committed = self.inner.store.commit(txn).await?;
@@ -153,7 +146,7 @@ impl Resources {
         name: &str,
     ) -> Result<Option<(storage::Key, Revision)>, ApiError> {
         let Some(namespace) = at.namespace.as_deref() else { return Ok(None) };
-        let namespaces = self.inner.catalog.find("", "v1", "namespaces");
+        let namespaces = self.builtin().find("", "v1", "namespaces");
         let Some(resource) = namespaces else { return Ok(None) };
         let place = Collection { resource: resource.clone(), workspace: at.workspace.clone(), namespace: None };
         let key = keyspace::key(&place.object(namespace))?;

@@ -3,6 +3,7 @@
 use super::{Resources, scale};
 use crate::catalog::ResourceDef;
 use crate::convert;
+use crate::custom::Custom;
 use crate::managed_fields::{FieldSet, Kind, Schema, Writer};
 use crate::object::Object;
 use crate::strategy::{self, Part};
@@ -23,6 +24,7 @@ pub(super) enum Author<'a> {
 /// A kind of the catalog, and somebody who writes an object of it.
 pub(super) struct Ownership<'a> {
     kind: &'a str,
+    custom: Option<&'a Custom>,
     name: &'a str,
     api_version: String,
     subresource: &'a str,
@@ -49,8 +51,12 @@ impl Ownership<'_> {
 }
 
 impl Kind for Ownership<'_> {
-    fn schema(&self, api_version: &str) -> Option<Schema> {
-        builtin::kind_in(api_version, self.kind).map(Schema::of_kind)
+    fn schema(&self, api_version: &str) -> Option<Schema<'_>> {
+        let Some(custom) = self.custom else { return builtin::kind_in(api_version, self.kind).map(Schema::of_kind) };
+        let (group, version) = api_version.split_once('/')?;
+        let same_group = self.api_version.split_once('/').is_some_and(|(own, _)| own == group);
+        let schema = custom.versions.get(version).filter(|_| same_group)?;
+        Some(Schema::of_custom(schema.structural()))
     }
 
     fn convert<'a>(&self, object: &'a Value, api_version: &str) -> Option<Cow<'a, Value>> {
@@ -58,13 +64,19 @@ impl Kind for Ownership<'_> {
             return Some(Cow::Borrowed(object));
         }
         self.schema(api_version)?;
+        if self.custom.is_some() {
+            // Fields are taken to have the same names in all versions, as they have unless a webhook says otherwise.
+            let mut object = object.clone();
+            object.as_object_mut()?.insert("apiVersion".to_owned(), api_version.into());
+            return Some(Cow::Owned(object));
+        }
         let object = Object::try_from(object.clone()).ok()?;
         Some(Cow::Owned(convert::convert(object, api_version).into()))
     }
 
     fn empty(&self, api_version: &str) -> Value {
         let mut empty = json!({ "apiVersion": api_version, "kind": self.kind });
-        if let Some(ty) = builtin::kind_in(api_version, self.kind) {
+        if let (None, Some(ty)) = (self.custom, builtin::kind_in(api_version, self.kind)) {
             openapi::normalize(&mut empty, ty);
         }
         empty
@@ -76,6 +88,7 @@ impl Resources {
     pub(super) fn ownership<'a>(&self, resource: &'a ResourceDef, part: Part, name: &'a str) -> Ownership<'a> {
         Ownership {
             kind: &resource.kind,
+            custom: resource.custom().map(AsRef::as_ref),
             name,
             api_version: resource.api_version(),
             subresource: part.subresource(),
@@ -88,6 +101,7 @@ impl Resources {
     pub(super) fn ownership_of_scale<'a>(&self, name: &'a str) -> Ownership<'a> {
         Ownership {
             kind: scale::KIND,
+            custom: None,
             name,
             api_version: scale::API_VERSION.to_owned(),
             subresource: "scale",

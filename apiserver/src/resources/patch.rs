@@ -1,11 +1,11 @@
 //! Changing an object by saying what should be different.
 
-use super::owners::Author;
 use super::update::{check_uid, check_version};
+use super::write::{How, Told};
 use super::{Resources, Written};
 use crate::auth::Authorized;
 use crate::body::Body;
-use crate::catalog::ResourceDef;
+use crate::catalog::{ResourceDef, Schema};
 use crate::error::ApiError;
 use crate::object::Object;
 use crate::options::WriteOptions;
@@ -14,7 +14,6 @@ use crate::place::ObjectRef;
 use crate::strategy::Part;
 use bytes::Bytes;
 use openapi::builtin::Type;
-use parking_lot::Mutex;
 use serde_json::Value;
 
 /// The ways to say what should be different.
@@ -45,6 +44,9 @@ impl PatchKind {
     }
 }
 
+const CUSTOM: [&str; 3] =
+    ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
+
 /// What should be different.
 #[derive(Clone, Debug)]
 pub struct PatchBody {
@@ -59,11 +61,18 @@ enum Change {
 }
 
 impl Change {
-    fn apply(&self, mut tree: Value, ty: &'static Type) -> Result<Value, PatchError> {
-        match self {
-            Self::Json(bytes) => return patch::json(&tree, bytes),
-            Self::Tree { kind: PatchKind::Strategic, tree: change } => patch::strategic(&mut tree, change, ty)?,
-            Self::Tree { tree: change, .. } => patch::merge(&mut tree, change),
+    fn apply(&self, mut tree: Value, schema: &Schema, about: &ResourceDef, name: &str) -> Result<Value, ApiError> {
+        let refused = |error: PatchError| refusal(about, name, &error);
+        match (self, schema) {
+            (Self::Json(bytes), _) => return patch::json(&tree, bytes).map_err(refused),
+            (Self::Tree { kind: PatchKind::Strategic, tree: change }, Schema::Builtin(ty)) => {
+                patch::strategic(&mut tree, change, ty).map_err(refused)?;
+            }
+            // Nobody says how the lists of a custom resource are merged.
+            (Self::Tree { kind: PatchKind::Strategic, .. }, Schema::Custom(_)) => {
+                return Err(ApiError::unsupported_media_type(&CUSTOM));
+            }
+            (Self::Tree { tree: change, .. }, _) => patch::merge(&mut tree, change),
         }
         Ok(tree)
     }
@@ -76,7 +85,7 @@ pub(super) fn apply_to_tree(
     tree: Value,
     ty: &'static Type,
 ) -> Result<Value, ApiError> {
-    read(body)?.apply(tree, ty).map_err(|error| refusal(at.resource(), &at.name, &error))
+    read(body)?.apply(tree, &Schema::Builtin(ty), at.resource(), &at.name)
 }
 
 impl Resources {
@@ -92,14 +101,15 @@ impl Resources {
         }
         let (target, resource) = (at.get(), at.get().resource().clone());
         let change = read(body)?;
-        let warnings = Mutex::new(Vec::new());
-        let apply = |old: &Object| {
-            let patched = self.patched(&resource, &change, old, options, &warnings)?;
+        let told = Told::default();
+        let how = How::of(options, &told);
+        let apply = async |old: &Object| {
+            let patched = self.patched(&resource, &change, old, options, &told)?;
             check_patched(target, old, &patched)?;
-            self.replaced(target, part, old, patched, Author::Named(&options.field_manager))
+            self.replaced(at, part, old, patched, how).await
         };
         let outcome = self.mutate(target, options.dry_run, apply).await?;
-        Self::written(&resource, outcome, warnings.into_inner())
+        self.written(&resource, outcome, told).await
     }
 
     /// The object with the patch applied, as its author sees it: in the version of the request.
@@ -109,17 +119,17 @@ impl Resources {
         change: &Change,
         old: &Object,
         options: &WriteOptions,
-        warnings: &Mutex<Vec<String>>,
+        told: &Told,
     ) -> Result<Object, ApiError> {
         let tree = Value::from(crate::convert::from_storage(old.clone(), resource));
         let uid = old.uid().to_owned();
-        let tree = change.apply(tree, resource.sent_type()).map_err(|error| refusal(resource, old.name(), &error))?;
+        let tree = change.apply(tree, &resource.schema, resource, old.name())?;
         let decoded = Body::Tree(tree).decode(resource, options.validation)?;
         let mut object = crate::convert::to_storage(decoded.object, resource);
         if object.uid().is_empty() {
             object.set_metadata("uid", uid);
         }
-        *warnings.lock() = decoded.warnings;
+        told.restart(&decoded.warnings);
         Ok(object)
     }
 }

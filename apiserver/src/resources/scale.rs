@@ -1,9 +1,11 @@
 //! How many of something there are, and should be: one small object instead of the whole.
 
-use super::owners::Author;
+use super::write::{How, Told};
 use super::{PatchBody, PatchKind, Resources, apply};
 use crate::auth::Authorized;
 use crate::body::Body;
+use crate::catalog::ResourceDef;
+use crate::custom::Path;
 use crate::error::ApiError;
 use crate::managed_fields;
 use crate::object::Object;
@@ -21,7 +23,7 @@ pub(super) const KIND: &str = "Scale";
 impl Resources {
     pub async fn scale(&self, at: &Authorized<ObjectRef>) -> Result<Value, ApiError> {
         let bytes = self.get(at, None).await?;
-        Ok(scale_of(&super::parse(&bytes)?))
+        Ok(scale_of(at.get().resource(), &super::parse(&bytes)?))
     }
 
     pub async fn update_scale(
@@ -80,24 +82,26 @@ impl Resources {
         options: &WriteOptions,
         wanted: impl Fn(&Value) -> Result<Object, ApiError>,
     ) -> Result<Value, ApiError> {
-        let target = at.get();
-        let change = |old: &Object| {
-            let mut now = scale_of(old);
+        let (target, resource) = (at.get(), at.get().resource());
+        let (told, place) = (Told::default(), place_of_count(resource));
+        let how = How::of(options, &told).settled();
+        let change = async |old: &Object| {
+            let mut now = scale_of(resource, old);
             let unreadable = |error: managed_fields::EntryError| ApiError::internal(error.to_string());
-            managed_fields::to_scale(&old.clone().into(), &mut now, API_VERSION).map_err(unreadable)?;
+            managed_fields::to_scale(&old.clone().into(), &place.steps(), &mut now, API_VERSION).map_err(unreadable)?;
             let wanted = wanted(&now)?;
             check(target, old, &wanted)?;
-            let replicas = wanted.pointer(&["spec", "replicas"]).cloned().unwrap_or_else(|| json!(0));
             let mut new = old.clone();
-            if let Some(Value::Object(spec)) = new.map_mut().get_mut("spec") {
-                spec.insert("replicas".to_owned(), replicas);
-            }
-            let (scale, version) = (Value::from(wanted), target.resource().api_version());
-            new.as_tree(|tree| managed_fields::to_parent(&scale, tree, &version)).map_err(unreadable)?;
-            self.replaced(target, Part::Main, old, new, Author::Settled)
+            let count = wanted.pointer(&["spec", "replicas"]).cloned().unwrap_or_else(|| json!(0));
+            place.set(new.map_mut(), count);
+            let (scale, version) = (Value::from(wanted), resource.api_version());
+            let owned = new.as_tree(|tree| managed_fields::to_parent(&scale, tree, &place.steps(), &version));
+            owned.map_err(unreadable)?;
+            self.replaced(at, Part::Main, old, new, how).await
         };
         let outcome = self.mutate(target, options.dry_run, change).await?;
-        Ok(scale_of(&super::parse(&outcome.into_bytes())?))
+        let written = self.written(resource, outcome, told).await?;
+        Ok(scale_of(resource, &super::parse(&written.bytes)?))
     }
 }
 
@@ -122,10 +126,28 @@ fn check(at: &ObjectRef, old: &Object, wanted: &Object) -> Result<(), ApiError> 
     Ok(())
 }
 
-fn scale_of(object: &Object) -> Value {
+/// Where an object says how many there should be.
+fn place_of_count(resource: &ResourceDef) -> Path {
+    let custom = resource.custom().and_then(|custom| custom.schema.scale.as_ref());
+    custom.map_or_else(|| Path::parse(".spec.replicas"), |scale| scale.spec.clone())
+}
+
+/// How many there should be, how many there are, and how they are found.
+fn counted(resource: &ResourceDef, object: &Object) -> (Value, Value, String) {
+    let none = || json!(0);
+    let Some(scale) = resource.custom().and_then(|custom| custom.schema.scale.as_ref()) else {
+        let count = |part: &str| object.pointer(&[part, "replicas"]).cloned().unwrap_or_else(none);
+        return (count("spec"), count("status"), selector(object));
+    };
+    let count = |path: &Path| path.get(object.map()).cloned().unwrap_or_else(none);
+    let selector = scale.selector.as_ref().and_then(|path| path.get(object.map())?.as_str());
+    (count(&scale.spec), count(&scale.status), selector.unwrap_or_default().to_owned())
+}
+
+fn scale_of(resource: &ResourceDef, object: &Object) -> Value {
     let metadata = |field: &str| object.pointer(&["metadata", field]).cloned().unwrap_or(Value::Null);
-    let count = |part: &str| object.pointer(&[part, "replicas"]).cloned().unwrap_or_else(|| json!(0));
-    let mut spec = json!({ "replicas": count("spec") });
+    let (wanted, there, selector) = counted(resource, object);
+    let mut spec = json!({ "replicas": wanted });
     // Zero is what is left out.
     if spec["replicas"] == 0 {
         spec = json!({});
@@ -137,7 +159,7 @@ fn scale_of(object: &Object) -> Value {
             "resourceVersion": metadata("resourceVersion"), "creationTimestamp": metadata("creationTimestamp"),
         },
         "spec": spec,
-        "status": { "replicas": count("status"), "selector": selector(object) },
+        "status": { "replicas": there, "selector": selector },
     })
 }
 

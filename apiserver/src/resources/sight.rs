@@ -23,7 +23,7 @@ impl Resources {
 
 impl Sight<'_> {
     fn collection(&self, resource: (&str, &str), namespace: &str) -> Option<Collection> {
-        let resource = self.resources.inner.catalog.stored_as(resource.0, resource.1)?.clone();
+        let resource = self.resources.stored_as(self.workspace, resource)?;
         let namespace = Some(namespace).filter(|namespace| !namespace.is_empty()).map(str::to_owned);
         Some(Collection { resource, workspace: self.workspace.clone(), namespace })
     }
@@ -48,6 +48,11 @@ impl Sight<'_> {
                     txn.expect(key.clone(), Expect::Absent).put(key, "{}")
                 }
                 Beside::DropPort(port) => txn.delete(keyspace::port(self.workspace, port)?),
+                Beside::Move(mark, seen) => {
+                    let key = keyspace::mark(self.workspace, mark)?;
+                    let expect = if seen == Revision::ZERO { Expect::Absent } else { Expect::At(seen) };
+                    txn.expect(key.clone(), expect).put(key, "{}")
+                }
                 Beside::Quota(quota) => {
                     let at = self.object(("", "resourcequotas"), quota.namespace(), quota.name())?;
                     let key = keyspace::key(&at)?;

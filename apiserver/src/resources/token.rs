@@ -72,7 +72,7 @@ impl Resources {
     }
 
     fn lookup(&self, plural: &str, workspace: &Workspace, namespace: &str, name: &str) -> Option<Object> {
-        let resource = self.inner.catalog.find("", "v1", plural)?.clone();
+        let resource = self.builtin().find("", "v1", plural)?.clone();
         let namespace = Some(namespace.to_owned()).filter(|namespace| !namespace.is_empty());
         let place = Collection { resource, workspace: workspace.clone(), namespace };
         self.find(&place.object(name)).ok().flatten().map(|found| found.object)
@@ -96,7 +96,7 @@ impl Resources {
             }
         };
         let namespace = if kind == "Node" { "" } else { at.namespace().unwrap_or_default() };
-        let missing = || match self.inner.catalog.find("", "v1", plural) {
+        let missing = || match self.builtin().find("", "v1", plural) {
             Some(resource) => ApiError::not_found(resource, &name),
             None => ApiError::no_such_path(),
         };

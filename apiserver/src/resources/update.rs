@@ -1,8 +1,8 @@
 //! Replacing an object, or one part of it.
 
-use super::create::{allocated, check_namespace, settle};
+use super::create::check_namespace;
 use super::mutate::{Next, Outcome};
-use super::owners::Author;
+use super::write::{self, How, Told};
 use super::{Create, Resources, Written};
 use crate::admission::{self, Attempt};
 use crate::allocate::Beside;
@@ -15,8 +15,6 @@ use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::{self, Part};
 use openapi::FieldError;
-use openapi::builtin::Type;
-use serde_json::Value;
 
 impl Resources {
     /// Replaces `part` of the object by what the request says.
@@ -25,23 +23,26 @@ impl Resources {
         let Decoded { object: new, warnings } = request.body.decode(&resource, request.options.validation)?;
         let new = crate::convert::to_storage(new, &resource);
         check_identity(target, &new)?;
+        let told = Told::default();
+        let how = How::of(&request.options, &told);
         if part == Part::Main && resource.traits.create_on_update && self.find(target)?.is_none() {
-            return self.create_by_update(at, request, new, warnings).await;
+            told.restart(&warnings);
+            return self.create_by_update(at, how, new).await;
         }
-        let change = |old: &Object| {
+        let change = async |old: &Object| {
+            told.restart(&warnings);
             check_version(target, old, &new)?;
-            self.replaced(target, part, old, new.clone(), Author::Named(&request.options.field_manager))
+            self.replaced(at, part, old, new.clone(), how).await
         };
-        let outcome = self.mutate(target, request.options.dry_run, change).await?;
-        Self::written(&resource, outcome, warnings)
+        let outcome = self.mutate(target, how.dry_run, change).await?;
+        self.written(&resource, outcome, told).await
     }
 
     async fn create_by_update(
         &self,
         at: &Authorized<ObjectRef>,
-        request: &Create,
+        how: How<'_>,
         mut new: Object,
-        warnings: Vec<String>,
     ) -> Result<Written, ApiError> {
         let target = at.get();
         // Whoever names a revision has seen an object that is gone.
@@ -50,34 +51,34 @@ impl Resources {
         }
         new.set_metadata("name", target.name.as_str());
         let place = at.clone().narrow(|target| target.within);
-        let author = Author::Named(&request.options.field_manager);
-        let bytes = self.insert(&place, &new, author, request.options.dry_run).await?;
-        Ok(Written { bytes: Self::shown(target.resource(), bytes)?, created: true, warnings })
+        let bytes = self.insert(&place, &new, how).await?;
+        let bytes = self.shown_new(target.resource(), bytes).await?;
+        Ok(Written { bytes, created: true, warnings: how.told.warnings() })
     }
 
     /// What an object becomes when its author wants it to be `new`.
-    pub(super) fn replaced(
+    pub(super) async fn replaced(
         &self,
-        at: &ObjectRef,
+        by: &Authorized<ObjectRef>,
         part: Part,
         old: &Object,
         mut new: Object,
-        author: Author<'_>,
+        how: How<'_>,
     ) -> Result<Next, ApiError> {
-        let (resource, ty) = (at.resource(), at.resource().stored_type());
+        let (at, resource) = (by.get(), by.get().resource());
         // Whoever does not say which version is replaced means the one that is there.
         new.take_metadata_from(old, "resourceVersion");
-        new.as_tree(|tree| openapi::defaults::apply(tree, ty));
+        write::complete(resource, &mut new);
         strategy::settle(resource, &mut new);
-        self.track(resource, part, Some(old), &mut new, author);
+        self.track(resource, part, Some(old), &mut new, how.author);
         let (sight, ambient) = (self.sight(at.workspace()), &self.inner.ambient);
         let attempt = Attempt { resource, part, old: Some(old), ambient, look: &sight };
         admission::change(&mut new, &attempt)?;
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
-        let mut beside = allocated(&mut new, &attempt)?;
-        settle(&mut new, ty);
+        let mut beside = self.beside(&mut new, &attempt, at.workspace())?;
+        write::settle(resource, &mut new);
         let mut errors = strategy::check_change(resource, part, &new, old);
-        errors.extend(validated(&mut new, part, old, ty));
+        errors.extend(write::errors_of_change(resource, part, &mut new, old));
         if !errors.is_empty() {
             return Err(ApiError::invalid(&resource.group, &resource.kind, new.name(), &errors));
         }
@@ -89,23 +90,18 @@ impl Resources {
         })
     }
 
-    pub(super) fn written(
+    pub(super) async fn written(
+        &self,
         resource: &ResourceDef,
         outcome: Outcome,
-        warnings: Vec<String>,
+        told: Told,
     ) -> Result<Written, ApiError> {
-        Ok(Written { bytes: Self::shown(resource, outcome.into_bytes())?, created: false, warnings })
+        let bytes = match outcome {
+            Outcome::Same(version) => self.shown(resource, version).await?,
+            Outcome::Written(bytes) | Outcome::Removed(bytes) => self.shown_new(resource, bytes).await?,
+        };
+        Ok(Written { bytes, created: false, warnings: told.into_warnings() })
     }
-}
-
-/// What is wrong with an object in the place of another.
-fn validated(new: &mut Object, part: Part, old: &Object, ty: &'static Type) -> Vec<FieldError> {
-    // A part that has rules of its own has been held against the old object.
-    let old = Value::from(if strategy::has_own_rules(part) { new.clone() } else { old.clone() });
-    new.as_tree(|tree| match part {
-        Part::Status => openapi::validation::update_status(tree, &old, ty),
-        _ => openapi::validation::update(tree, &old, ty),
-    })
 }
 
 /// A write that changes nothing is none, and one that takes away the last thing that held a deleted object lets it go.

@@ -1,5 +1,6 @@
 //! Watching: what is there, if that was asked for, and then every change.
 
+use super::versions::shown_at_once;
 use super::{Filter, Resources};
 use crate::auth::Authorized;
 use crate::catalog::ResourceDef;
@@ -134,7 +135,7 @@ impl Watch {
         for entry in &mut initial.scan {
             let version = entry?.version;
             if self.filter.matches(&version.value) {
-                let bytes = shown(&self.resource, version.value);
+                let bytes = shown_at_once(&self.resource, version.value, version.modified);
                 return Ok(Some(Event::Object { kind: EventKind::Added, bytes, revision: version.modified }));
             }
         }
@@ -149,18 +150,16 @@ impl Watch {
         let seen = |version: &&storage::Version| self.filter.matches(&version.value);
         let before = change.previous.as_ref().filter(seen);
         let after = change.current.as_ref().filter(seen);
-        let (kind, bytes) = match (before, after) {
+        let (kind, bytes, modified) = match (before, after) {
             (None, None) => return None,
-            (None, Some(after)) => (EventKind::Added, after.value.clone()),
-            (Some(_), Some(after)) => (EventKind::Modified, after.value.clone()),
+            (None, Some(after)) => (EventKind::Added, after.value.clone(), after.modified),
+            (Some(_), Some(after)) => (EventKind::Modified, after.value.clone(), after.modified),
             // The object as it was last seen, at the revision at which it left.
-            (Some(before), None) => (EventKind::Deleted, with_revision(&before.value, change.revision)),
+            (Some(before), None) => {
+                (EventKind::Deleted, with_revision(&before.value, change.revision), before.modified)
+            }
         };
-        Some(Event::Object { kind, bytes: shown(&self.resource, bytes), revision: change.revision })
+        let bytes = shown_at_once(&self.resource, bytes, modified);
+        Some(Event::Object { kind, bytes, revision: change.revision })
     }
-}
-
-/// An object that cannot be converted is shown as it is stored: a watch cannot refuse a single event.
-fn shown(resource: &ResourceDef, bytes: Bytes) -> Bytes {
-    Resources::shown(resource, bytes.clone()).unwrap_or(bytes)
 }

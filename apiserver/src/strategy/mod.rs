@@ -5,6 +5,7 @@
 mod accounts;
 mod certificates;
 mod daemons;
+pub mod definitions;
 mod jobs;
 mod leases;
 mod namespaces;
@@ -172,6 +173,9 @@ fn prepare_status(resource: &ResourceDef, new: &mut Object, old: &Object, now: I
 
 /// Most kinds let a status come with other metadata.
 fn kept_by_status(resource: &ResourceDef) -> &'static [&'static str] {
+    if resource.custom().is_some() {
+        return &WRITTEN;
+    }
     match (&*resource.group, &*resource.plural) {
         ("apps", "deployments") => &["labels"],
         ("", "pods") => &["ownerReferences"],
@@ -198,8 +202,13 @@ fn counts(resource: &ResourceDef, new: &Object, old: &Object) -> bool {
         ("storage.k8s.io", "csidrivers") => asks_for_something_else(new, old),
         ("apps", "deployments") => differs("annotations") || asks_for_something_else(new, old),
         ("discovery.k8s.io", "endpointslices") => differs("labels") || asks_for_something_else(new, old),
-        _ => resource.traits.generation && asks_for_something_else(new, old),
+        _ => resource.traits.generation && asks_for_something_else(new, old) || is_custom_change(resource, new, old),
     }
+}
+
+/// A custom resource without a separate status has nothing that is not asked for.
+fn is_custom_change(resource: &ResourceDef, new: &Object, old: &Object) -> bool {
+    resource.custom().is_some() && !resource.has_status() && new.get("status") != old.get("status")
 }
 
 /// Everything but metadata and status is what somebody asks for.
@@ -221,9 +230,11 @@ pub fn is_let_go(object: &Object) -> bool {
 }
 
 /// What else changes in an object when it starts to go.
-pub fn mark_deleted(resource: &ResourceDef, object: &mut Object) {
-    if (&*resource.group, &*resource.plural) == ("", "namespaces") {
-        namespaces::mark_deleted(object);
+pub fn mark_deleted(resource: &ResourceDef, object: &mut Object, now: Instant) {
+    match (&*resource.group, &*resource.plural) {
+        ("", "namespaces") => namespaces::mark_deleted(object),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => definitions::mark_deleted(object, now),
+        _ => {}
     }
 }
 

@@ -36,5 +36,7 @@ fn keeps_metadata(resource: &ResourceDef) -> bool {
         "storage.k8s.io",
         "storagemigration.k8s.io",
     ];
-    younger.contains(&&*resource.group) || matches!(&*resource.plural, "servicecidrs" | "podcertificaterequests")
+    resource.custom().is_some()
+        || younger.contains(&&*resource.group)
+        || matches!(&*resource.plural, "servicecidrs" | "podcertificaterequests")
 }

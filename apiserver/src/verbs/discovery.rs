@@ -2,9 +2,10 @@
 
 use crate::api::Api;
 use crate::call::Call;
-use crate::discovery::{Document, documents, legacy};
+use crate::discovery::{Document, Schemas, documents, legacy};
 use crate::error::ApiError;
 use crate::media::{Clause, Encoding, Offer};
+use crate::place::Workspace;
 use crate::render;
 use crate::target::{Discovery, OpenApi};
 use axum::response::Response;
@@ -15,19 +16,25 @@ use http::{HeaderName, StatusCode};
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const SPEC_V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-pub(super) fn answer(api: &Api, what: &Discovery, call: &Call) -> Result<Response, ApiError> {
-    let catalog = api.resources.catalog();
+pub(super) fn answer(
+    api: &Api,
+    workspace: &Workspace,
+    what: &Discovery,
+    call: &Call,
+) -> Result<Response, ApiError> {
+    let catalog = &*api.resources.catalog(workspace)?;
     if wants_aggregated(call) {
+        let documents = api.documents(workspace)?;
         match what {
-            Discovery::Core => return Ok(cached(call, AGGREGATED, &api.documents.core)),
-            Discovery::Groups => return Ok(cached(call, AGGREGATED, &api.documents.groups)),
+            Discovery::Core => return Ok(cached(call, AGGREGATED, documents.core())),
+            Discovery::Groups => return Ok(cached(call, AGGREGATED, documents.groups())),
             _ => {}
         }
     }
     let tree = match what {
         Discovery::Core => Some(legacy::core()),
         Discovery::Groups => Some(legacy::groups(catalog)),
-        Discovery::Group(name) => catalog.group(name).filter(|group| !group.name.is_empty()).map(legacy::group),
+        Discovery::Group(name) => catalog.group(name).filter(|group| !group.name.is_empty()).map(|group| legacy::group(group)),
         Discovery::Version { group, version } => {
             catalog.version(group, version).map(|found| legacy::version(group, found))
         }
@@ -58,15 +65,17 @@ pub(super) fn version(api: &Api, call: &Call) -> Result<Response, ApiError> {
     Ok(call.answer(StatusCode::OK, Encoding::Json, render::tree(&api.version, Encoding::Json)?))
 }
 
-pub(super) fn openapi(api: &Api, what: &OpenApi, call: &Call) -> Result<Response, ApiError> {
+pub(super) fn openapi(api: &Api, workspace: &Workspace, what: &OpenApi, call: &Call) -> Result<Response, ApiError> {
+    let documents = api.documents(workspace)?;
+    let schemas = Schemas { resources: &api.resources, workspace };
     match what {
         OpenApi::V2 if asks_for(call, "application/com.github.proto-openapi.spec.v2") => {
-            Ok(cached(call, SPEC_V2, api.documents.v2_protobuf()))
+            Ok(cached(call, SPEC_V2, documents.v2_protobuf(&schemas)))
         }
-        OpenApi::V2 => Ok(cached(call, "application/json", api.documents.v2())),
-        OpenApi::Index => Ok(cached(call, "application/json", api.documents.index(api.resources.catalog()))),
+        OpenApi::V2 => Ok(cached(call, "application/json", documents.v2(&schemas))),
+        OpenApi::Index => Ok(cached(call, "application/json", documents.index(&schemas))),
         OpenApi::V3 { group, version } => {
-            let found = api.documents.v3(api.resources.catalog(), group, version);
+            let found = documents.v3(group, version, &schemas);
             let document = found.ok_or_else(ApiError::no_such_path)?;
             v3(call, group, version, &document)
         }

@@ -27,8 +27,8 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::Object { verb, at, subresource } => {
             object(api, verb, target.narrow(|_| at), subresource.as_deref(), call).await
         }
-        Target::Discovery(what) => discovery::answer(api, &what, call),
-        Target::OpenApi(what) => discovery::openapi(api, &what, call),
+        Target::Discovery(workspace, what) => discovery::answer(api, &workspace, &what, call),
+        Target::OpenApi(workspace, what) => discovery::openapi(api, &workspace, &what, call),
         Target::Version => discovery::version(api, call),
         Target::Health(probe) => Ok(health::answer(api, probe, call)),
         Target::Metrics => Ok(call::plain(http::StatusCode::OK, api.metrics.text())),

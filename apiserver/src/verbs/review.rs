@@ -37,7 +37,9 @@ pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) 
     };
     object.map_mut().insert("status".to_owned(), status);
     let mut tree = Value::from(object);
-    openapi::normalize(&mut tree, resource.sent_type());
+    if let Some(ty) = resource.stored_type() {
+        openapi::normalize(&mut tree, ty);
+    }
     let bytes = render::tree(&tree, form.encoding)?;
     Ok(call.answer(StatusCode::CREATED, form.encoding, bytes))
 }

@@ -43,6 +43,13 @@ pub fn v2() -> Vec<u8> {
     text(&v2_tree())
 }
 
+/// The document of all built-in kinds and of others.
+pub fn v2_with(others: &[Described<'_>]) -> Value {
+    let described = v3_paths().into_iter().flat_map(described::builtin);
+    let described: Vec<Described<'_>> = described.chain(others.iter().cloned()).collect();
+    v2_of(&described)
+}
+
 /// The document of all built-in kinds, as [`v2_protobuf`] takes it.
 pub fn v2_tree() -> Value {
     let described: Vec<_> = v3_paths().into_iter().flat_map(described::builtin).collect();

@@ -101,6 +101,22 @@ pub fn update_status(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldEr
     declared(errors, &rules, &new, Some(&old))
 }
 
+/// Why the metadata of an object of a custom resource is refused; `old` is what it takes the place of.
+pub fn metadata(object: &Value, old: Option<&Value>, namespaced: bool) -> Vec<FieldError> {
+    let Some(envelope) = crate::builtin::kind_in("meta.k8s.io/v1", "PartialObjectMetadata") else { return Vec::new() };
+    let mut errors = Errors::of(envelope);
+    let object = Node::root(object);
+    match old {
+        None => meta::common(&mut errors, &object.at("metadata"), namespaced, NameRule::Subdomain),
+        Some(old) => {
+            meta::common(&mut errors, &object.at("metadata"), namespaced, NameRule::PathSegment);
+            meta::change(&mut errors, &object.at("metadata"), &Node::root(old).at("metadata"));
+            errors.dedup();
+        }
+    }
+    errors.into_list()
+}
+
 /// Why the finalizers of a Namespace's spec may not become those of `new`.
 pub fn finalize_namespace(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldError> {
     let mut errors = Errors::of(ty);

@@ -123,7 +123,8 @@ impl Collector {
     /// Where an owner would be: beside the object if it is in a namespace. `None` if nothing of its kind is kept, or
     /// could own an object that is in no namespace.
     fn place_of(&self, dependent: &ObjectRef, owner: &Owner) -> Option<ObjectRef> {
-        let kind = self.client.catalog().of_kind(&owner.api_version, &owner.kind);
+        let catalog = self.client.catalog(dependent.workspace()).ok()?;
+        let kind = catalog.of_kind(&owner.api_version, &owner.kind);
         let resource = kind.filter(|resource| resource.is_stored())?.clone();
         let namespace = if resource.namespaced { Some(dependent.namespace()?.to_owned()) } else { None };
         let within = Collection { resource, workspace: dependent.workspace().clone(), namespace };

@@ -11,7 +11,7 @@ use apiserver::error::ApiError;
 use apiserver::keyspace;
 use apiserver::object::{Object, Peek, timestamp};
 use apiserver::options::{DeleteOptions, Propagation};
-use apiserver::place::Collection;
+use apiserver::place::{Collection, Workspace};
 use apiserver::strategy::Part;
 use conditions::Facts;
 use content::{Content, Item};
@@ -136,7 +136,7 @@ impl Namespaces {
     /// What is in the namespace. The namespace was read before: nothing was made in it since it is to go.
     fn content(&self, key: &NamespaceKey) -> Result<Content, ApiError> {
         let (mut content, now) = (Content::default(), self.client.ambient().now());
-        for resource in self.in_order() {
+        for resource in self.in_order(&key.workspace)? {
             let pods = resource.plural == "pods";
             let namespace = Some(key.name.clone());
             let place = Collection { resource, workspace: key.workspace.clone(), namespace };
@@ -154,11 +154,12 @@ impl Namespaces {
     }
 
     /// What can be in a namespace: pods first, because what else is there may be what they need to end well.
-    fn in_order(&self) -> Vec<Arc<ResourceDef>> {
-        let all = self.client.catalog().stored().filter(|resource| resource.namespaced && resource.allows("delete"));
+    fn in_order(&self, workspace: &Workspace) -> Result<Vec<Arc<ResourceDef>>, ApiError> {
+        let catalog = self.client.catalog(workspace)?;
+        let all = catalog.stored().filter(|resource| resource.namespaced && resource.allows("delete"));
         let mut all: Vec<_> = all.cloned().collect();
         all.sort_by_key(|resource| (&*resource.group, &*resource.plural) != ("", "pods"));
-        all
+        Ok(all)
     }
 
     async fn delete(&self, key: &NamespaceKey, was: &Object, doomed: Vec<Item>) -> Result<Action, ApiError> {

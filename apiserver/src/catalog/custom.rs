@@ -1,0 +1,135 @@
+//! The resources that a definition describes, one a version.
+
+use super::def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
+use crate::custom::{Conversion, Custom, Interned};
+use crate::object::Object;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use storage::Revision;
+
+const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+/// What can be done with objects whose definition is going.
+const VERBS_GOING: [&str; 5] = ["delete", "deletecollection", "get", "list", "watch"];
+const VERBS_OF_PARTS: [&str; 3] = ["get", "patch", "update"];
+
+/// Where a definition comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    pub revision: Revision,
+    /// When what it asks for of objects last changed.
+    pub since: Revision,
+}
+
+/// What is served because of a definition; nothing if its names are not accepted.
+pub(super) fn resources(definition: &Object, origin: Origin, interned: &Interned) -> Vec<Arc<ResourceDef>> {
+    if !is_true(definition, "NamesAccepted") && !is_true(definition, "Established") {
+        return Vec::new();
+    }
+    let all: Vec<&Value> = definition.items(&["spec", "versions"]).collect();
+    let compiled = all.iter().map(|version| (word(version, "name").to_owned(), interned.get(version)));
+    let shared = Shared {
+        definition,
+        origin,
+        stored: all.iter().find(|version| flag(version, "storage")).map_or("", |version| word(version, "name")),
+        versions: Arc::new(compiled.collect()),
+        conversion: conversion(definition),
+        terminating: definition.is_deleting() || is_true(definition, "Terminating"),
+    };
+    let wanted = all.into_iter().filter(|version| flag(version, "served") || flag(version, "storage"));
+    wanted.filter_map(|version| shared.resource(version)).map(Arc::new).collect()
+}
+
+/// What all versions of a definition have in common.
+struct Shared<'a> {
+    definition: &'a Object,
+    origin: Origin,
+    stored: &'a str,
+    versions: Arc<BTreeMap<String, Arc<crate::custom::CustomSchema>>>,
+    conversion: Conversion,
+    terminating: bool,
+}
+
+impl Shared<'_> {
+    fn resource(&self, version: &Value) -> Option<ResourceDef> {
+        let name = word(version, "name");
+        let schema = self.versions.get(name)?.clone();
+        let (group, plural) = (self.definition.text(&["spec", "group"]), self.accepted("plural"));
+        let kind = self.accepted("kind").to_owned();
+        let mut subresources = Vec::new();
+        if schema.has_status {
+            subresources.push(part("status", None));
+        }
+        if schema.scale.is_some() {
+            subresources.push(part("scale", Some(("autoscaling/v1".to_owned(), "Scale".to_owned()))));
+        }
+        Some(ResourceDef {
+            group: group.to_owned(),
+            version: name.to_owned(),
+            plural: plural.to_owned(),
+            singular: self.accepted("singular").to_owned(),
+            list_kind: self.accepted("listKind").to_owned(),
+            namespaced: self.definition.text(&["spec", "scope"]) == "Namespaced",
+            verbs: if self.terminating { VERBS_GOING.to_vec() } else { VERBS.to_vec() },
+            short_names: self.all_accepted("shortNames"),
+            categories: self.all_accepted("categories"),
+            subresources,
+            schema: Schema::Custom(Arc::new(Custom {
+                schema,
+                versions: self.versions.clone(),
+                conversion: self.conversion.clone(),
+                definition: self.definition.name().to_owned(),
+                revision: self.origin.revision,
+                since: self.origin.since,
+                served: flag(version, "served"),
+                terminating: self.terminating,
+                warning: warning(version, group, &kind),
+            })),
+            kind,
+            traits: Traits { generation: true, collecting: Collecting::Background, ..Traits::default() },
+            stored: Stored { group: group.to_owned(), version: self.stored.to_owned(), plural: plural.to_owned() },
+        })
+    }
+
+    fn accepted(&self, field: &str) -> &str {
+        self.definition.text(&["status", "acceptedNames", field])
+    }
+
+    fn all_accepted(&self, field: &str) -> Vec<String> {
+        let names = self.definition.items(&["status", "acceptedNames", field]);
+        names.filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+}
+
+fn part(name: &str, kind: Option<(String, String)>) -> SubresourceDef {
+    SubresourceDef { name: name.to_owned(), verbs: VERBS_OF_PARTS.to_vec(), kind }
+}
+
+fn conversion(definition: &Object) -> Conversion {
+    match definition.pointer(&["spec", "conversion", "webhook"]) {
+        Some(webhook) if definition.text(&["spec", "conversion", "strategy"]) == "Webhook" => {
+            Conversion::Webhook(webhook.clone())
+        }
+        _ => Conversion::Rename,
+    }
+}
+
+fn warning(version: &Value, group: &str, kind: &str) -> Option<String> {
+    if !flag(version, "deprecated") {
+        return None;
+    }
+    let own = version.get("deprecationWarning").and_then(Value::as_str).map(str::to_owned);
+    Some(own.unwrap_or_else(|| format!("{group}/{} {kind} is deprecated", word(version, "name"))))
+}
+
+fn is_true(definition: &Object, condition: &str) -> bool {
+    definition.items(&["status", "conditions"]).any(|found| found["type"] == condition && found["status"] == "True")
+}
+
+fn word<'a>(tree: &'a Value, field: &str) -> &'a str {
+    tree.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn flag(tree: &Value, field: &str) -> bool {
+    tree.get(field) == Some(&Value::Bool(true))
+}

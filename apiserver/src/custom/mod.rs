@@ -1,0 +1,45 @@
+//! Custom resources: what a definition says of their objects, made ready for use.
+//!
+//! A [`CustomSchema`] is one version of a definition, compiled. Equal ones are one: see [`Interned`]. [`Custom`] adds
+//! what the workspace it is defined in knows of it.
+
+mod intern;
+mod scale;
+mod schema;
+
+pub use intern::Interned;
+pub use scale::{Path, ScalePaths};
+pub use schema::{CustomSchema, envelope};
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use storage::Revision;
+
+/// A version of a custom resource, as one workspace has it.
+#[derive(Debug)]
+pub struct Custom {
+    pub schema: Arc<CustomSchema>,
+    /// The same resource in all of its versions, this one included.
+    pub versions: Arc<BTreeMap<String, Arc<CustomSchema>>>,
+    pub conversion: Conversion,
+    /// The name of the definition.
+    pub definition: String,
+    /// The definition as it was read. It is a condition of every write.
+    pub revision: Revision,
+    /// Whatever was written later is in the form that the definition asks for.
+    pub since: Revision,
+    pub served: bool,
+    /// The definition is going: no more objects of it are made.
+    pub terminating: bool,
+    /// What those are told who use this version.
+    pub warning: Option<String>,
+}
+
+/// How objects get from one version to another.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Conversion {
+    /// All versions look the same.
+    Rename,
+    /// Somebody else knows how; this is what the definition says of them.
+    Webhook(serde_json::Value),
+}

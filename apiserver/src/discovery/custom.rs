@@ -1,0 +1,129 @@
+//! Custom resources as OpenAPI describes them: out of their definitions, which are read when a document is made.
+
+use crate::catalog::{Catalog, ResourceDef};
+use crate::object::Object;
+use crate::place::Workspace;
+use crate::resources::Resources;
+use openapi::builtin::kind_in;
+use openapi::document::{self, Described, Exchange, Kind, Part, Schema};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Where the schemas of a workspace's custom resources are found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schemas<'a> {
+    pub(crate) resources: &'a Resources,
+    pub(crate) workspace: &'a Workspace,
+}
+
+/// A custom resource and what is published of its schema.
+struct Published {
+    resource: Arc<ResourceDef>,
+    name: String,
+    schema: Value,
+}
+
+impl Schemas<'_> {
+    /// The document of a group version.
+    pub(super) fn v3(&self, api_version: &str, resources: &[Arc<ResourceDef>]) -> String {
+        let published = self.published(resources);
+        let described: Vec<Described<'_>> = published.iter().map(Published::described).collect();
+        document::v3_of(api_version, &described).to_string()
+    }
+
+    /// The document of everything.
+    pub(super) fn v2(&self, catalog: &Catalog) -> String {
+        let all = catalog.groups().iter().flat_map(|group| &group.versions).flat_map(|version| &version.resources);
+        let custom: Vec<Arc<ResourceDef>> = all.filter(|resource| resource.custom().is_some()).cloned().collect();
+        let published = self.published(&custom);
+        let described: Vec<Described<'_>> = published.iter().map(Published::described).collect();
+        document::v2_with(&described).to_string()
+    }
+
+    fn published(&self, resources: &[Arc<ResourceDef>]) -> Vec<Published> {
+        let mut definitions: BTreeMap<&str, Option<Object>> = BTreeMap::new();
+        let mut published = Vec::with_capacity(resources.len());
+        for resource in resources {
+            let Some(custom) = resource.custom() else { continue };
+            let definition = definitions
+                .entry(&custom.definition)
+                .or_insert_with(|| self.resources.definition(self.workspace, &custom.definition).ok().flatten());
+            let schema = definition.as_ref().and_then(|definition| schema_of(definition, &resource.version));
+            let schema = whole(resource, schema.cloned().unwrap_or_else(|| json!({ "type": "object" })));
+            published.push(Published { resource: resource.clone(), name: model_name(resource), schema });
+        }
+        published
+    }
+}
+
+fn schema_of<'a>(definition: &'a Object, version: &str) -> Option<&'a Value> {
+    let mut versions = definition.items(&["spec", "versions"]);
+    versions.find(|found| found["name"] == version)?.pointer("/schema/openAPIV3Schema")
+}
+
+/// The schema with what every object has.
+fn whole(resource: &ResourceDef, mut schema: Value) -> Value {
+    const META: &str = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    let about = "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
+    let text = |about: &str| json!({ "type": "string", "description": about });
+    let outside = [
+        ("apiVersion", text("The version of the schema that this object is written in.")),
+        ("kind", text("What this object is, in one word.")),
+        ("metadata", json!({ "description": about, "allOf": [{ "$ref": META }] })),
+    ];
+    if let Some(map) = schema.as_object_mut() {
+        let properties = map.entry("properties").or_insert_with(|| json!({}));
+        for (name, schema) in outside {
+            if let Some(properties) = properties.as_object_mut() {
+                properties.insert(name.to_owned(), schema);
+            }
+        }
+        let kind = json!([{ "group": resource.group, "version": resource.version, "kind": resource.kind }]);
+        map.insert("x-kubernetes-group-version-kind".to_owned(), kind);
+    }
+    schema
+}
+
+/// `com.example.stable.v1.CronTab`
+fn model_name(resource: &ResourceDef) -> String {
+    let reversed: Vec<&str> = resource.group.split('.').rev().collect();
+    format!("{}.{}.{}", reversed.join("."), resource.version, resource.kind)
+}
+
+impl Published {
+    fn described(&self) -> Described<'_> {
+        let ResourceDef { group, version, kind, plural, namespaced, verbs, .. } = &*self.resource;
+        let own = Kind { group, version, kind };
+        let schema = Schema::Inline { name: &self.name, value: &self.schema };
+        Described {
+            kind: own,
+            plural,
+            namespaced: *namespaced,
+            verbs: verbs.clone(),
+            schema,
+            builtin: false,
+            returned_when_deleted: false,
+            subresources: self.resource.subresources.iter().map(|part| self.part(part, own, schema)).collect(),
+        }
+    }
+
+    fn part<'a>(
+        &'a self,
+        part: &'a crate::catalog::SubresourceDef,
+        own: Kind<'a>,
+        schema: Schema<'a>,
+    ) -> Part<'a> {
+        let other = part.kind.as_ref().map(|(api_version, kind)| (Kind::of(api_version, kind), api_version, kind));
+        let exchange = match other {
+            Some((_, api_version, kind)) => kind_in(api_version, kind).map_or(schema, Schema::Type),
+            None => schema,
+        };
+        Part {
+            name: &part.name,
+            kind: other.map_or(own, |(kind, ..)| kind),
+            verbs: part.verbs.clone(),
+            exchange: Exchange::Objects(exchange),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The documents of every workspace that somebody asked about.
+
+use super::documents::Documents;
+use crate::catalog::Catalog;
+use crate::place::Workspace;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Workspaces whose documents are kept. Those of others are made when they are asked for.
+const KEPT_MAX: usize = 256;
+
+/// Most workspaces add nothing to what is built in, and share its documents.
+#[derive(Debug)]
+pub(crate) struct Library {
+    builtin: Arc<Documents>,
+    /// Nothing else is locked, and no document is made, while this is held.
+    own: Mutex<HashMap<Workspace, Arc<Documents>>>,
+}
+
+impl Library {
+    pub(crate) fn new(builtin: &Arc<Catalog>) -> Self {
+        Self { builtin: Arc::new(Documents::new(builtin.clone(), None)), own: Mutex::default() }
+    }
+
+    /// The documents of what a workspace serves.
+    pub(crate) fn of(&self, workspace: &Workspace, catalog: &Arc<Catalog>) -> Arc<Documents> {
+        if self.builtin.are_of(catalog) {
+            return self.builtin.clone();
+        }
+        let mut own = self.own.lock();
+        if let Some(known) = own.get(workspace).filter(|known| known.are_of(catalog)) {
+            return known.clone();
+        }
+        if own.len() >= KEPT_MAX && !own.contains_key(workspace) {
+            // Any will do: they are made again when they are asked for.
+            if let Some(other) = own.keys().next().cloned() {
+                own.remove(&other);
+            }
+        }
+        let documents = Arc::new(Documents::new(catalog.clone(), Some(self.builtin.clone())));
+        own.insert(workspace.clone(), documents.clone());
+        documents
+    }
+}

@@ -1,0 +1,148 @@
+//! What all writes have in common: how they are asked for, what completes an object, and what is written beside it.
+
+use super::Resources;
+use super::owners::Author;
+use crate::admission::Attempt;
+use crate::allocate::{self, Beside, Givers};
+use crate::catalog::{ResourceDef, Schema};
+use crate::error::ApiError;
+use crate::keyspace::{self, Mark};
+use crate::object::Object;
+use crate::options::WriteOptions;
+use crate::place::{Collection, ObjectRef, Workspace};
+use crate::strategy::{self, Part, definitions};
+use openapi::FieldError;
+use parking_lot::Mutex;
+use serde_json::Value;
+use storage::{Expect, Revision, Txn};
+
+/// How something is written: in whose name, and whether it counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How<'a> {
+    pub(super) author: Author<'a>,
+    pub(super) dry_run: bool,
+    pub(super) told: &'a Told,
+}
+
+impl<'a> How<'a> {
+    pub(super) fn of(options: &'a WriteOptions, told: &'a Told) -> Self {
+        Self { author: Author::Named(&options.field_manager), dry_run: options.dry_run, told }
+    }
+
+    /// The same for an object that names its owners already.
+    pub(super) fn settled(self) -> Self {
+        Self { author: Author::Settled, ..self }
+    }
+}
+
+/// What the author of a write should know.
+#[derive(Debug, Default)]
+pub(super) struct Told(Mutex<Vec<String>>);
+
+impl Told {
+    /// Another try begins: what was found out in the last one does not count.
+    pub(super) fn restart(&self, warnings: &[String]) {
+        *self.0.lock() = warnings.to_vec();
+    }
+
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.0.lock().clone()
+    }
+
+    pub(super) fn into_warnings(self) -> Vec<String> {
+        self.0.into_inner()
+    }
+}
+
+/// Fills in what the author of an object did not say.
+pub(super) fn complete(resource: &ResourceDef, object: &mut Object) {
+    match (&resource.schema, resource.stored_type()) {
+        (Schema::Builtin(_), Some(ty)) => object.as_tree(|tree| openapi::defaults::apply(tree, ty)),
+        (Schema::Custom(custom), _) => object.as_tree(|tree| custom.schema.complete(tree)),
+        (Schema::Builtin(_), None) => {}
+    }
+}
+
+/// Gives the object the form in which it is read back: with defaults that follow from what it was completed with.
+pub(super) fn settle(resource: &ResourceDef, object: &mut Object) {
+    complete(resource, object);
+    if let Some(ty) = resource.stored_type() {
+        object.as_tree(|tree| openapi::normalize(tree, ty));
+    }
+}
+
+/// What is wrong with a new object.
+pub(super) fn errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<FieldError> {
+    match (resource.custom(), resource.stored_type()) {
+        (Some(custom), _) => custom.schema.validate(object, None, resource.namespaced),
+        (None, Some(ty)) => object.as_tree(|tree| openapi::validation::create(tree, ty)),
+        (None, None) => Vec::new(),
+    }
+}
+
+/// What is wrong with an object in the place of another.
+pub(super) fn errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
+    let ty = match (resource.custom(), resource.stored_type()) {
+        (Some(custom), _) => return custom.schema.validate(new, Some(old), resource.namespaced),
+        (None, Some(ty)) => ty,
+        (None, None) => return Vec::new(),
+    };
+    // A part that has rules of its own has been held against the old object.
+    let old = Value::from(if strategy::has_own_rules(part) { new.clone() } else { old.clone() });
+    new.as_tree(|tree| match part {
+        Part::Status => openapi::validation::update_status(tree, &old, ty),
+        _ => openapi::validation::update(tree, &old, ty),
+    })
+}
+
+fn is(resource: &ResourceDef, group: &str, plural: &str) -> bool {
+    resource.group == group && resource.plural == plural
+}
+
+fn is_definition(resource: &ResourceDef) -> bool {
+    is(resource, "apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+impl Resources {
+    /// Completes an object with what only the whole workspace can tell, and says what is written together with it.
+    pub(super) fn beside(
+        &self,
+        object: &mut Object,
+        attempt: &Attempt<'_>,
+        workspace: &Workspace,
+    ) -> Result<Vec<Beside>, ApiError> {
+        if is(attempt.resource, "", "services") && attempt.part == Part::Main {
+            return allocate::allocate(object, attempt.old, &Givers { ambient: attempt.ambient, look: attempt.look });
+        }
+        if is_definition(attempt.resource) {
+            let served = self.served(workspace)?;
+            let used = served.names_in(object.text(&["spec", "group"]), object.name());
+            definitions::accept(object, &used, attempt.ambient.now());
+            return Ok(vec![Beside::Move(Mark::Definitions, served.marked)]);
+        }
+        Ok(Vec::new())
+    }
+
+    /// What is written together with the end of an object.
+    pub(super) fn given_up(&self, at: &ObjectRef, object: &Object) -> Result<Vec<Beside>, ApiError> {
+        if is(at.resource(), "", "services") {
+            return Ok(allocate::release(object));
+        }
+        if is_definition(at.resource()) {
+            return Ok(vec![Beside::Move(Mark::Definitions, self.marked(at.workspace(), Mark::Definitions)?)]);
+        }
+        Ok(Vec::new())
+    }
+
+    fn marked(&self, workspace: &Workspace, mark: Mark) -> Result<Revision, ApiError> {
+        let found = self.inner.store.recent().get(keyspace::mark(workspace, mark)?.as_bytes())?;
+        Ok(found.map_or(Revision::ZERO, |version| version.modified))
+    }
+
+    /// An object is written as its definition says only for as long as that says the same.
+    pub(super) fn under_definition(&self, txn: Txn, at: &Collection) -> Result<Txn, ApiError> {
+        let Some(custom) = at.resource.custom() else { return Ok(txn) };
+        let key = keyspace::key(&self.definitions(&at.workspace)?.object(&custom.definition))?;
+        Ok(txn.expect(key, Expect::At(custom.revision)))
+    }
+}
