@@ -17,6 +17,8 @@ pub mod client;
 mod convert;
 mod discovery;
 pub mod error;
+mod go;
+pub mod jsonpath;
 pub mod keyspace;
 pub mod managed_fields;
 pub mod media;
