@@ -18,6 +18,8 @@ mod convert;
 mod custom;
 mod discovery;
 pub mod error;
+mod go;
+pub mod jsonpath;
 pub mod keyspace;
 pub mod managed_fields;
 pub mod media;

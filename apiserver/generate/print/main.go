@@ -65,6 +65,9 @@ func main() {
 	}
 	internalversion.AddHandlers(everyKind{})
 	must(os.WriteFile("../../src/print/vectors.jsonl", out.Bytes(), 0o644))
+	writeCustom("../../src/print/custom/vectors.jsonl")
+	writePaths("../../src/jsonpath/vectors.jsonl")
+	writeScales("../../src/jsonpath/scales.jsonl")
 }
 
 // everyKind fails for a kind that Kubernetes prints and no object shows.

@@ -5,7 +5,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{PatchError, go, malformed, unprocessable};
+use super::{PatchError, malformed, unprocessable};
+use crate::go;
 
 /// Kubernetes' own bound.
 pub const OPERATIONS_MAX: usize = 10_000;

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::order::{self, Place};
 use super::schema::{Part, Schema};
 use super::strategic::{PATCH, merge_object, unknown_directive, wrong_type};
-use super::{PatchError, go, unprocessable};
+use super::{PatchError, unprocessable};
+use crate::go;
 
 /// What the items of a list are. All of them are the same, and none is a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

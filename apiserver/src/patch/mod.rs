@@ -3,7 +3,6 @@
 //! Each does what a Kubernetes API server does with the same input, its texts included. Trees are as deep as
 //! `serde_json` reads them, and none of the three makes a deeper one.
 
-mod go;
 mod json;
 mod list;
 mod merge;

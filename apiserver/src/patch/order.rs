@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use super::list::{self, Items, items_of, key_of};
 use super::schema::{Part, Schema};
 use super::strategic::{PATCH, SET_ORDER, list_named, without_directives, wrong_type};
-use super::{PatchError, go, unprocessable};
+use super::{PatchError, unprocessable};
+use crate::go;
 
 /// Where the items of a list are found: by their merge key, or by themselves.
 #[derive(Clone, Copy)]

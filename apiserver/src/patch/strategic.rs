@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use super::merge::drop_nulls;
 use super::schema::Schema;
-use super::{PatchError, go, list, malformed, order, unprocessable};
+use super::{PatchError, list, malformed, order, unprocessable};
+use crate::go;
 
 pub(super) const PATCH: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";

@@ -1,5 +1,7 @@
 //! What a column is called, and what is in it.
 
+use serde_json::{Value, json};
+
 /// One column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -15,6 +17,14 @@ pub struct Column {
 }
 
 impl Column {
+    /// One of the `columnDefinitions` of a table.
+    pub fn definition(&self) -> Value {
+        json!({
+            "name": self.name, "type": self.kind, "format": self.format, "description": self.description,
+            "priority": self.priority,
+        })
+    }
+
     pub(super) const fn text(name: &'static str, description: &'static str) -> Column {
         Column { name, kind: "string", format: "", description, priority: 0 }
     }

@@ -18,6 +18,7 @@ mod batch;
 mod certificates;
 mod coordination;
 mod core;
+pub mod custom;
 mod discovery;
 mod flowcontrol;
 mod internal;

@@ -15,13 +15,7 @@ pub(super) fn around(list_metadata: Value, columns: &[Value], rows: Vec<Value>) 
 }
 
 pub(super) fn columns(resource: &ResourceDef) -> Vec<Value> {
-    let told = |column: &print::Column| {
-        json!({
-            "name": column.name, "type": column.kind, "format": column.format, "description": column.description,
-            "priority": column.priority,
-        })
-    };
-    print::columns(&resource.group, &resource.kind).iter().map(told).collect()
+    print::columns(&resource.group, &resource.kind).iter().map(print::Column::definition).collect()
 }
 
 pub(super) fn row(resource: &ResourceDef, object: &Value, include: IncludeObject, now: Instant) -> Value {

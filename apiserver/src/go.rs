@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Number, Value};
 
 /// The Go type that holds the value. Two numbers may be of different types.
-pub(super) fn type_of(value: &Value) -> &'static str {
+pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",
         Value::Bool(_) => "bool",
@@ -18,7 +18,7 @@ pub(super) fn type_of(value: &Value) -> &'static str {
 }
 
 /// How Go's JSON decoder names a kind of value.
-pub(super) fn word(value: &Value) -> &'static str {
+pub(crate) fn word(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
@@ -30,14 +30,14 @@ pub(super) fn word(value: &Value) -> &'static str {
 }
 
 /// As `%v` prints it.
-pub(super) fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     let mut text = String::new();
     show(&mut text, value, false);
     text
 }
 
 /// As `%s` prints it, which complains of whatever is not a text.
-pub(super) fn shown_as_text(value: &Value) -> String {
+pub(crate) fn shown_as_text(value: &Value) -> String {
     let mut text = String::new();
     show(&mut text, value, true);
     text
