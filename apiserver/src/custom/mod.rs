@@ -8,7 +8,6 @@ mod scale;
 mod schema;
 
 pub use intern::Interned;
-pub use scale::{Path, ScalePaths};
 pub use schema::{CustomSchema, envelope};
 
 use std::collections::BTreeMap;

@@ -1,7 +1,9 @@
 //! One version of a definition, compiled.
 
-use super::ScalePaths;
+use super::scale;
+use crate::jsonpath::simple::{ScalePaths, Selectable};
 use crate::object::Object;
+use crate::print::custom::Columns;
 use openapi::FieldError;
 use openapi::builtin::{Type, kind_in};
 use openapi::structural::Structural;
@@ -14,8 +16,10 @@ pub struct CustomSchema {
     structural: Structural,
     pub scale: Option<ScalePaths>,
     pub has_status: bool,
-    /// Fields that objects can be selected by, as definitions name them: `.spec.color`.
-    pub selectable: Vec<Vec<String>>,
+    /// What objects can be selected by.
+    pub selectable: Vec<Selectable>,
+    /// What is shown of objects in a table.
+    pub columns: Columns,
 }
 
 impl CustomSchema {
@@ -23,14 +27,13 @@ impl CustomSchema {
     pub fn compile(version: &Value) -> Self {
         let nothing = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
         let schema = version.pointer("/schema/openAPIV3Schema").unwrap_or(&nothing);
-        let selectable = version.get("selectableFields").and_then(Value::as_array).into_iter().flatten();
-        let selectable = selectable.filter_map(|field| field.get("jsonPath").and_then(Value::as_str));
-        let steps = |path: &str| path.trim_start_matches('.').split('.').map(str::to_owned).collect();
+        let list = |field: &str| version.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         Self {
             structural: Structural::read(schema),
-            scale: version.pointer("/subresources/scale").and_then(ScalePaths::read),
+            scale: version.pointer("/subresources/scale").map(ScalePaths::read),
             has_status: version.pointer("/subresources/status").is_some(),
-            selectable: selectable.map(steps).collect(),
+            selectable: Selectable::read(list("selectableFields")),
+            columns: Columns::read(list("additionalPrinterColumns")),
         }
     }
 
@@ -55,7 +58,7 @@ impl CustomSchema {
         let mut errors = validation::metadata(&tree, old.as_ref(), namespaced);
         errors.extend(self.structural.validate(&tree, old.as_ref()));
         if let Some(scale) = &self.scale {
-            errors.extend(scale.check(object.map()));
+            errors.extend(scale::check(scale, &tree));
         }
         errors
     }

@@ -40,6 +40,20 @@ impl ScalePaths {
         &self.desired.0
     }
 
+    /// The same as a definition writes it: `.spec.replicas`.
+    pub fn desired_path(&self) -> String {
+        self.desired.path()
+    }
+
+    pub fn actual_path(&self) -> String {
+        self.actual.path()
+    }
+
+    /// Empty where nothing selects what is counted.
+    pub fn selector_path(&self) -> String {
+        self.selector.as_ref().map(Fields::path).unwrap_or_default()
+    }
+
     /// How many are wanted. Nothing is said where nothing was; an error is Kubernetes' text for what is no number.
     pub fn desired(&self, object: &Value) -> Result<Option<i64>, String> {
         self.desired.integer(object)
@@ -72,6 +86,10 @@ struct Fields(Vec<String>);
 impl Fields {
     fn new(path: &str) -> Self {
         Self(path.strip_prefix('.').unwrap_or(path).split('.').map(str::to_owned).collect())
+    }
+
+    fn path(&self) -> String {
+        format!(".{}", self.0.join("."))
     }
 
     /// Null on the way counts as nothing; at the end of it, it is found.

@@ -118,5 +118,5 @@ fn json_frame(word: &str, object: &[u8], out: &mut BytesMut) {
 }
 
 fn empty_cells(resource: &ResourceDef) -> Vec<Value> {
-    crate::print::columns(&resource.group, &resource.kind).iter().map(|_| Value::Null).collect()
+    table::columns(resource).iter().map(|_| Value::Null).collect()
 }

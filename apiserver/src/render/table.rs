@@ -15,12 +15,19 @@ pub(super) fn around(list_metadata: Value, columns: &[Value], rows: Vec<Value>) 
 }
 
 pub(super) fn columns(resource: &ResourceDef) -> Vec<Value> {
+    if let Some(custom) = resource.custom() {
+        return custom.schema.columns.definitions();
+    }
     print::columns(&resource.group, &resource.kind).iter().map(print::Column::definition).collect()
 }
 
 pub(super) fn row(resource: &ResourceDef, object: &Value, include: IncludeObject, now: Instant) -> Value {
     let (group, version, kind) = (&*resource.group, &*resource.version, &*resource.kind);
-    let mut row = json!({ "cells": print::cells(group, version, kind, object, now) });
+    let cells = match resource.custom() {
+        Some(custom) => custom.schema.columns.row(object, now),
+        None => print::cells(group, version, kind, object, now),
+    };
+    let mut row = json!({ "cells": cells });
     if let Some(conditions) = print::conditions(group, kind, object) {
         row["conditions"] = conditions;
     }

@@ -2,6 +2,7 @@
 
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
+use crate::jsonpath::simple::Selectable;
 use crate::object::Peek;
 use crate::selector::FieldSelector;
 use std::borrow::Cow;
@@ -70,10 +71,17 @@ fn selectable(resource: &ResourceDef) -> &'static [Selectable] {
     }
 }
 
-/// Where a custom resource has a field that its definition says it can be selected by.
-fn custom<'a>(resource: &'a ResourceDef, field: &str) -> Option<&'a [String]> {
-    let selectable = &resource.custom()?.schema.selectable;
-    selectable.iter().find(|path| path.join(".") == field).map(Vec::as_slice)
+/// A field that a definition says its objects can be selected by.
+fn custom<'a>(resource: &'a ResourceDef, field: &str) -> Option<&'a Selectable> {
+    resource.custom()?.schema.selectable.iter().find(|found| found.name() == field)
+}
+
+/// Most are found without reading the whole object.
+fn custom_value<'a>(field: &Selectable, object: Peek<'a>) -> Cow<'a, str> {
+    match field.fields() {
+        Some(path) => object.text(&path).unwrap_or_default(),
+        None => field.value(&object.value(&[]).unwrap_or_default()).into(),
+    }
 }
 
 /// Refuses a selector that names a field which cannot be selected by.
@@ -110,11 +118,7 @@ pub(super) fn value<'a>(resource: &ResourceDef, object: Peek<'a>, field: &str) -
             let own = object.text(&["source", "component"]).filter(|name| !name.is_empty());
             own.or_else(|| object.text(&["reportingComponent"])).or(Some(Cow::Borrowed("")))
         }
-        _ if resource.custom().is_some() => {
-            let path = custom(resource, field)?;
-            let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            Some(object.text(&path).unwrap_or_default())
-        }
+        _ if resource.custom().is_some() => custom(resource, field).map(|field| custom_value(field, object)),
         _ => {
             let (_, path, absent) = selectable(resource).iter().find(|(name, ..)| *name == field)?;
             Some(object.text(path).unwrap_or(Cow::Borrowed(absent)))

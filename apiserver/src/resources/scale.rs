@@ -5,8 +5,8 @@ use super::{PatchBody, PatchKind, Resources, apply};
 use crate::auth::Authorized;
 use crate::body::Body;
 use crate::catalog::ResourceDef;
-use crate::custom::Path;
 use crate::error::ApiError;
+use crate::jsonpath::simple::ScalePaths;
 use crate::managed_fields;
 use crate::object::Object;
 use crate::options::WriteOptions;
@@ -88,14 +88,14 @@ impl Resources {
         let change = async |old: &Object| {
             let mut now = scale_of(resource, old);
             let unreadable = |error: managed_fields::EntryError| ApiError::internal(error.to_string());
-            managed_fields::to_scale(&old.clone().into(), &place.steps(), &mut now, API_VERSION).map_err(unreadable)?;
+            managed_fields::to_scale(&old.clone().into(), &place, &mut now, API_VERSION).map_err(unreadable)?;
             let wanted = wanted(&now)?;
             check(target, old, &wanted)?;
             let mut new = old.clone();
-            let count = wanted.pointer(&["spec", "replicas"]).cloned().unwrap_or_else(|| json!(0));
-            place.set(new.map_mut(), count);
+            let count = wanted.pointer(&["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(0);
+            set_count(resource, &mut new, count)?;
             let (scale, version) = (Value::from(wanted), resource.api_version());
-            let owned = new.as_tree(|tree| managed_fields::to_parent(&scale, tree, &place.steps(), &version));
+            let owned = new.as_tree(|tree| managed_fields::to_parent(&scale, tree, &place, &version));
             owned.map_err(unreadable)?;
             self.replaced(at, Part::Main, old, new, how).await
         };
@@ -126,22 +126,38 @@ fn check(at: &ObjectRef, old: &Object, wanted: &Object) -> Result<(), ApiError> 
     Ok(())
 }
 
+/// Where and how a custom resource counts.
+fn custom(resource: &ResourceDef) -> Option<&ScalePaths> {
+    resource.custom()?.schema.scale.as_ref()
+}
+
 /// Where an object says how many there should be.
-fn place_of_count(resource: &ResourceDef) -> Path {
-    let custom = resource.custom().and_then(|custom| custom.schema.scale.as_ref());
-    custom.map_or_else(|| Path::parse(".spec.replicas"), |scale| scale.spec.clone())
+fn place_of_count(resource: &ResourceDef) -> Vec<&str> {
+    match custom(resource) {
+        Some(paths) => paths.desired_fields().iter().map(String::as_str).collect(),
+        None => vec!["spec", "replicas"],
+    }
+}
+
+fn set_count(resource: &ResourceDef, object: &mut Object, count: i64) -> Result<(), ApiError> {
+    if let Some(paths) = custom(resource) {
+        return object.as_tree(|tree| paths.set_desired(tree, count)).map_err(ApiError::internal);
+    }
+    if let Some(Value::Object(spec)) = object.map_mut().get_mut("spec") {
+        spec.insert("replicas".to_owned(), count.into());
+    }
+    Ok(())
 }
 
 /// How many there should be, how many there are, and how they are found.
-fn counted(resource: &ResourceDef, object: &Object) -> (Value, Value, String) {
-    let none = || json!(0);
-    let Some(scale) = resource.custom().and_then(|custom| custom.schema.scale.as_ref()) else {
-        let count = |part: &str| object.pointer(&[part, "replicas"]).cloned().unwrap_or_else(none);
-        return (count("spec"), count("status"), selector(object));
-    };
-    let count = |path: &Path| path.get(object.map()).cloned().unwrap_or_else(none);
-    let selector = scale.selector.as_ref().and_then(|path| path.get(object.map())?.as_str());
-    (count(&scale.spec), count(&scale.status), selector.unwrap_or_default().to_owned())
+fn counted(resource: &ResourceDef, object: &Object) -> (i64, i64, String) {
+    if let Some(paths) = custom(resource) {
+        let tree = Value::from(object.clone());
+        let desired = paths.desired(&tree).ok().flatten().unwrap_or(0);
+        return (desired, paths.actual(&tree).unwrap_or(0), paths.selector(&tree).unwrap_or_default());
+    }
+    let count = |part: &str| object.pointer(&[part, "replicas"]).and_then(Value::as_i64).unwrap_or(0);
+    (count("spec"), count("status"), selector(object))
 }
 
 fn scale_of(resource: &ResourceDef, object: &Object) -> Value {
