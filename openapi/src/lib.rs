@@ -2,7 +2,7 @@
 //!
 //! No input or output, no clock, no concurrency. Start at [`builtin::kind`]; [`protobuf`] turns objects from and into
 //! their binary form, [`check()`] finds what does not belong in an object, [`normalize`] brings it into the form that
-//! a Kubernetes API server gives back.
+//! a Kubernetes API server gives back. Custom resources have no type but a schema: [`structural`].
 //!
 //! Objects are `serde_json` trees whose maps are sorted (the crate's default, not its `preserve_order`). Kubernetes itself
 //! prints maps sorted and structs in declaration order, and no client looks at the order. Sorted maps give one object
@@ -19,6 +19,7 @@ mod normal;
 pub mod protobuf;
 mod prune;
 pub mod scalar;
+pub mod structural;
 pub mod validation;
 mod zero;
 
