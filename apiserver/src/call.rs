@@ -1,6 +1,7 @@
 //! A request after its target was taken out of it, and what answers have in common.
 
 use crate::body::Body;
+use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::media::{Encoding, Form, Offer};
 use crate::options::Query;
@@ -57,6 +58,11 @@ impl Call {
 
     pub(crate) fn form(&self, offer: Offer) -> Result<Form, ApiError> {
         offer.choose(self.accept())
+    }
+
+    /// The form of an answer about objects of a resource: custom ones have no protobuf.
+    pub(crate) fn form_of(&self, resource: &ResourceDef, offer: Offer) -> Result<Form, ApiError> {
+        self.form(Offer { protobuf: offer.protobuf && resource.custom().is_none(), ..offer })
     }
 
     pub(crate) fn user_agent(&self) -> &str {

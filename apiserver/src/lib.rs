@@ -15,7 +15,7 @@ mod call;
 pub mod catalog;
 pub mod client;
 mod convert;
-mod custom;
+pub mod custom;
 mod discovery;
 pub mod error;
 mod go;

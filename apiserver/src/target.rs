@@ -98,13 +98,20 @@ impl Target {
             ["apis", group] => discovery(Discovery::Group((*group).to_owned())),
             ["api", version] => discovery(of_version("", version)),
             ["apis", group, version] => discovery(of_version(group, version)),
-            ["api", version, rest @ ..] => {
-                Route { group: "", version, workspace, served }.read(method, rest, watching)
-            }
+            ["api", version, rest @ ..] => Route { group: "", version, workspace, served }.read(method, rest, watching),
             ["apis", group, version, rest @ ..] => {
                 Route { group, version, workspace, served }.read(method, rest, watching)
             }
             _ => Err(ApiError::no_such_path()),
+        }
+    }
+
+    /// What the objects are that it is about.
+    pub fn resource(&self) -> Option<&ResourceDef> {
+        match self {
+            Self::Objects { at, .. } => Some(&at.resource),
+            Self::Object { at, .. } => Some(at.resource()),
+            _ => None,
         }
     }
 

@@ -58,7 +58,8 @@ mod tests {
     #[test]
     fn equal_schemas_are_one_and_are_forgotten_when_nobody_uses_them() {
         let interned = Interned::default();
-        let version = |name: &str, text: &str| json!({ "name": name, "schema": { "openAPIV3Schema": { "type": text } } });
+        let version =
+            |name: &str, text: &str| json!({ "name": name, "schema": { "openAPIV3Schema": { "type": text } } });
         let one = interned.get(&version("v1", "object"));
         let other = interned.get(&version("v2", "object"));
         assert!(Arc::ptr_eq(&one, &other));

@@ -47,8 +47,10 @@ mod tests {
         );
         check(
             json!({ "status": { "replicas": "3" } }),
-            &[".status.replicas: Invalid value: 0: .status.replicas accessor error: 3 is of the type string, expected \
-               int64"],
+            &[
+                ".status.replicas: Invalid value: 0: .status.replicas accessor error: 3 is of the type string, expected \
+               int64",
+            ],
         );
     }
 }

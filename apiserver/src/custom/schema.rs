@@ -56,7 +56,6 @@ impl CustomSchema {
         let tree = Value::from(object.clone());
         let old = old.map(|old| Value::from(old.clone()));
         let mut errors = validation::metadata(&tree, old.as_ref(), namespaced);
-        errors.extend(self.structural.validate(&tree, old.as_ref()));
         if let Some(scale) = &self.scale {
             errors.extend(scale::check(scale, &tree));
         }

@@ -2,6 +2,7 @@
 
 use crate::catalog::{Catalog, Group, ResourceDef, SubresourceDef, Version};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 pub(crate) fn core(catalog: &Catalog) -> Value {
     list(catalog.groups().iter().filter(|group| group.name.is_empty()))
@@ -11,8 +12,8 @@ pub(crate) fn groups(catalog: &Catalog) -> Value {
     list(catalog.groups().iter().filter(|group| !group.name.is_empty()))
 }
 
-fn list<'a>(groups: impl Iterator<Item = &'a Group>) -> Value {
-    let items: Vec<Value> = groups.map(group).collect();
+fn list<'a>(groups: impl Iterator<Item = &'a Arc<Group>>) -> Value {
+    let items: Vec<Value> = groups.map(|found| group(found)).collect();
     json!({ "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items })
 }
 

@@ -108,12 +108,7 @@ impl Published {
         }
     }
 
-    fn part<'a>(
-        &'a self,
-        part: &'a crate::catalog::SubresourceDef,
-        own: Kind<'a>,
-        schema: Schema<'a>,
-    ) -> Part<'a> {
+    fn part<'a>(&'a self, part: &'a crate::catalog::SubresourceDef, own: Kind<'a>, schema: Schema<'a>) -> Part<'a> {
         let other = part.kind.as_ref().map(|(api_version, kind)| (Kind::of(api_version, kind), api_version, kind));
         let exchange = match other {
             Some((_, api_version, kind)) => kind_in(api_version, kind).map_or(schema, Schema::Type),

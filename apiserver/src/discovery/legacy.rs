@@ -15,7 +15,7 @@ pub(crate) fn core() -> Value {
 
 pub(crate) fn groups(catalog: &Catalog) -> Value {
     let named = catalog.groups().iter().filter(|group| !group.name.is_empty());
-    let groups: Vec<Value> = named.map(described).collect();
+    let groups: Vec<Value> = named.map(|group| described(group)).collect();
     json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
 }
 

@@ -34,7 +34,12 @@ fn still_applied(live: &Value, api_version: &str, schema: Schema<'_>) -> Option<
 }
 
 /// The conflicts that are left when `kubectl` takes over what it applied itself.
-pub(super) fn without_own(conflicts: Vec<Conflict>, live: &Value, api_version: &str, schema: Schema<'_>) -> Vec<Conflict> {
+pub(super) fn without_own(
+    conflicts: Vec<Conflict>,
+    live: &Value,
+    api_version: &str,
+    schema: Schema<'_>,
+) -> Vec<Conflict> {
     match still_applied(live, api_version, schema) {
         Some(own) => conflicts.into_iter().filter(|conflict| !own.has(&conflict.path)).collect(),
         None => conflicts,

@@ -137,14 +137,14 @@ fn replicas_written_through_scale_are_owned_through_it() {
     let replicas = json!({"f:spec": {"f:replicas": {}}});
     let mut parent = json!({"metadata": {"managedFields": [owner("kubectl", "apps/v1", None, both)]}});
     let mut scale = json!({"apiVersion": "autoscaling/v1", "metadata": {}});
-    to_scale(&parent, &mut scale, "autoscaling/v1").unwrap();
+    to_scale(&parent, &["spec", "replicas"], &mut scale, "autoscaling/v1").unwrap();
     let shown = json!([owner("kubectl", "autoscaling/v1", None, replicas.clone())]);
     assert_eq!(scale["metadata"]["managedFields"], shown);
     let before = parent.clone();
-    to_parent(&scale, &mut parent, "apps/v1").unwrap();
+    to_parent(&scale, &mut parent, &["spec", "replicas"], "apps/v1").unwrap();
     assert_eq!(parent, before, "who still owns it there owns it here");
     scale["metadata"]["managedFields"] = json!([owner("hpa", "autoscaling/v1", Some("scale"), replicas.clone())]);
-    to_parent(&scale, &mut parent, "apps/v1").unwrap();
+    to_parent(&scale, &mut parent, &["spec", "replicas"], "apps/v1").unwrap();
     let expected = json!([
         owner("hpa", "apps/v1", Some("scale"), replicas),
         owner("kubectl", "apps/v1", None, json!({"f:spec": {"f:paused": {}}})),

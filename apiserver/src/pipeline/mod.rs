@@ -52,6 +52,7 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let accept = parts.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let query = Query::parse(parts.uri.query().unwrap_or_default());
+    let warning = target.get().resource().and_then(|resource| resource.custom()?.warning.clone());
     let answered = match call::read(body).await {
         Ok(body) => {
             let call = Call { query, headers: parts.headers, body };
@@ -59,7 +60,10 @@ async fn answer(
         }
         Err(error) => Err(error),
     };
-    answered.unwrap_or_else(|error| refuse(&error, accept.as_deref()))
+    let mut response = answered.unwrap_or_else(|error| refuse(&error, accept.as_deref()));
+    // Whoever uses a version that is going to go is told, whatever they do with it.
+    call::warn(&mut response, warning.as_slice());
+    response
 }
 
 /// A refusal on the way in.

@@ -20,8 +20,10 @@ pub(super) async fn target(
     next: Next,
 ) -> Response {
     let watching = Query::parse(request.uri().query().unwrap_or_default()).flag("watch").unwrap_or(false);
-    let served = Lookup { builtin: api.resources.builtin(), own: &|| api.resources.catalog(&workspace) };
-    let parsed = Target::parse(request.method(), request.uri().path(), watching, &workspace, &served);
+    let parsed = {
+        let served = Lookup { builtin: api.resources.builtin(), own: &|| api.resources.catalog(&workspace) };
+        Target::parse(request.method(), request.uri().path(), watching, &workspace, &served)
+    };
     match parsed {
         Ok(target) => {
             noted.note(metrics::Request::about(&target));

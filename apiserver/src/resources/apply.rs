@@ -1,6 +1,7 @@
 //! Changing an object by saying what one wants of it.
 
 use super::create::check_namespace;
+use super::mutate::{Change, Next};
 use super::patch::{PatchBody, check_patched};
 use super::write::{How, Told};
 use super::{Resources, Written};
@@ -37,6 +38,27 @@ pub(super) fn force(options: &WriteOptions) -> Force {
     if options.force == Some(true) { Force::Yes } else { Force::No }
 }
 
+/// The object should be what is wanted of it, and otherwise what it is.
+struct Applied<'a> {
+    resources: &'a Resources,
+    at: &'a Authorized<ObjectRef>,
+    wanted: &'a Wanted<'a>,
+    how: How<'a>,
+}
+
+impl Change for Applied<'_> {
+    async fn next(&self, old: &Object) -> Result<Next, ApiError> {
+        let Self { resources, at, wanted, how } = *self;
+        let target = at.get();
+        let live = Value::from(crate::convert::from_storage(old.clone(), target.resource()));
+        let Decoded { object: new, warnings } = resources.applied(target.resource(), &live, wanted)?;
+        how.told.restart(&warnings);
+        check_patched(target, old, &new)?;
+        check_namespace(&target.within, &new)?;
+        resources.replaced(at, wanted.part, old, new, how).await
+    }
+}
+
 impl Resources {
     /// Makes the object what `body` says of it, and makes it if there is none.
     pub(super) async fn apply(
@@ -66,15 +88,8 @@ impl Resources {
         let (target, resource) = (at.get(), at.get().resource());
         let told = Told::default();
         let how = How::of(wanted.options, &told).settled();
-        let change = async |old: &Object| {
-            let live = Value::from(crate::convert::from_storage(old.clone(), resource));
-            let Decoded { object: new, warnings } = self.applied(resource, &live, wanted)?;
-            told.restart(&warnings);
-            check_patched(target, old, &new)?;
-            check_namespace(&target.within, &new)?;
-            self.replaced(at, wanted.part, old, new, how).await
-        };
-        let outcome = self.mutate(target, wanted.options.dry_run, change).await?;
+        let change = Applied { resources: self, at, wanted, how };
+        let outcome = self.mutate(target, wanted.options.dry_run, &change).await?;
         self.written(resource, outcome, told).await
     }
 

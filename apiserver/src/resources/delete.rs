@@ -1,6 +1,6 @@
 //! Letting objects go: at once, when whatever holds them is done, or all that match.
 
-use super::mutate::{Next, Outcome};
+use super::mutate::{Change, Next, Outcome};
 use super::update::check_uid;
 use super::{Filter, Resources};
 use crate::auth::Authorized;
@@ -35,18 +35,28 @@ pub struct DeletedMany {
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
+/// The object should go.
+struct Delete<'a> {
+    at: &'a ObjectRef,
+    options: &'a DeleteOptions,
+    now: Instant,
+}
+
+impl Change for Delete<'_> {
+    async fn next(&self, old: &Object) -> Result<Next, ApiError> {
+        check_preconditions(self.at, old, self.options)?;
+        Ok(going(self.at.resource(), old, self.options, self.now))
+    }
+}
+
 impl Resources {
     pub async fn delete(&self, at: &Authorized<ObjectRef>, options: &DeleteOptions) -> Result<Deleted, ApiError> {
         let target = at.get();
         let resource = target.resource();
         strategy::may_delete(resource, &target.name)?;
         check_propagation(resource, options)?;
-        let now = self.inner.ambient.now();
-        let change = async |old: &Object| {
-            check_preconditions(target, old, options)?;
-            Ok(going(resource, old, options, now))
-        };
-        Ok(match self.mutate(target, options.dry_run, change).await? {
+        let change = Delete { at: target, options, now: self.inner.ambient.now() };
+        Ok(match self.mutate(target, options.dry_run, &change).await? {
             Outcome::Removed(last) => {
                 let uid = crate::object::Peek::of(&last).text(&["metadata", "uid"]).unwrap_or_default().into_owned();
                 Deleted::Gone { last: self.shown_new(resource, last).await?, uid }

@@ -2,7 +2,7 @@
 
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
-use crate::jsonpath::simple::Selectable;
+use crate::jsonpath::simple;
 use crate::object::Peek;
 use crate::selector::FieldSelector;
 use std::borrow::Cow;
@@ -72,12 +72,12 @@ fn selectable(resource: &ResourceDef) -> &'static [Selectable] {
 }
 
 /// A field that a definition says its objects can be selected by.
-fn custom<'a>(resource: &'a ResourceDef, field: &str) -> Option<&'a Selectable> {
+fn custom<'a>(resource: &'a ResourceDef, field: &str) -> Option<&'a simple::Selectable> {
     resource.custom()?.schema.selectable.iter().find(|found| found.name() == field)
 }
 
 /// Most are found without reading the whole object.
-fn custom_value<'a>(field: &Selectable, object: Peek<'a>) -> Cow<'a, str> {
+fn custom_value<'a>(field: &simple::Selectable, object: Peek<'a>) -> Cow<'a, str> {
     match field.fields() {
         Some(path) => object.text(&path).unwrap_or_default(),
         None => field.value(&object.value(&[]).unwrap_or_default()).into(),

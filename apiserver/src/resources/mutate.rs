@@ -35,19 +35,24 @@ pub(super) enum Outcome {
     Removed(Bytes),
 }
 
+/// Something that should happen to an object, whatever it is like when it happens.
+pub(super) trait Change: Sync {
+    /// May be asked several times, and must depend on nothing but what the object is like.
+    fn next(&self, old: &Object) -> impl Future<Output = Result<Next, ApiError>> + Send;
+}
+
 impl Resources {
-    /// Applies `change` to the stored object until it commits or `change` refuses. `change` may run several times, and
-    /// must depend on nothing but its argument.
+    /// Applies `change` to the stored object until it commits or `change` refuses.
     pub(super) async fn mutate(
         &self,
         at: &ObjectRef,
         dry_run: bool,
-        change: impl AsyncFn(&Object) -> Result<Next, ApiError>,
+        change: &impl Change,
     ) -> Result<Outcome, ApiError> {
         for _ in 0..ATTEMPTS {
             let found = self.find(at)?.ok_or_else(|| ApiError::not_found(at.resource(), &at.name))?;
             let found = self.lifted(at.resource(), found).await?;
-            let next = change(&found.object).await?;
+            let next = change.next(&found.object).await?;
             match self.settle(at, &found, next, dry_run).await {
                 Err(Unsettled::Overtaken) => {}
                 Err(Unsettled::Refused(error)) => return Err(error),
@@ -110,12 +115,7 @@ impl Resources {
         Err(ApiError::modified(&at.get().object(object.name())))
     }
 
-    async fn try_insert(
-        &self,
-        by: &Authorized<Collection>,
-        object: &Object,
-        how: How<'_>,
-    ) -> Result<Bytes, Unsettled> {
+    async fn try_insert(&self, by: &Authorized<Collection>, object: &Object, how: How<'_>) -> Result<Bytes, Unsettled> {
         let place = by.get();
         let sight = self.sight(&place.workspace);
         let namespace = self.namespace_of(place, object.name())?;

@@ -1,5 +1,6 @@
 //! Changing an object by saying what should be different.
 
+use super::mutate::{Change, Next};
 use super::update::{check_uid, check_version};
 use super::write::{How, Told};
 use super::{Resources, Written};
@@ -55,12 +56,12 @@ pub struct PatchBody {
 }
 
 /// A patch that was read.
-enum Change {
+enum Difference {
     Json(Bytes),
     Tree { kind: PatchKind, tree: Value },
 }
 
-impl Change {
+impl Difference {
     fn apply(&self, mut tree: Value, schema: &Schema, about: &ResourceDef, name: &str) -> Result<Value, ApiError> {
         let refused = |error: PatchError| refusal(about, name, &error);
         match (self, schema) {
@@ -88,6 +89,26 @@ pub(super) fn apply_to_tree(
     read(body)?.apply(tree, &Schema::Builtin(ty), at.resource(), &at.name)
 }
 
+/// The object should be what it is, but for the patch.
+struct Patched<'a> {
+    resources: &'a Resources,
+    at: &'a Authorized<ObjectRef>,
+    part: Part,
+    difference: Difference,
+    options: &'a WriteOptions,
+    how: How<'a>,
+}
+
+impl Change for Patched<'_> {
+    async fn next(&self, old: &Object) -> Result<Next, ApiError> {
+        let Self { resources, at, part, how, .. } = *self;
+        let resource = at.get().resource();
+        let patched = resources.patched(resource, &self.difference, old, self.options, how.told)?;
+        check_patched(at.get(), old, &patched)?;
+        resources.replaced(at, part, old, patched, how).await
+    }
+}
+
 impl Resources {
     pub async fn patch(
         &self,
@@ -100,15 +121,10 @@ impl Resources {
             return self.apply(at, part, body, options).await;
         }
         let (target, resource) = (at.get(), at.get().resource().clone());
-        let change = read(body)?;
         let told = Told::default();
         let how = How::of(options, &told);
-        let apply = async |old: &Object| {
-            let patched = self.patched(&resource, &change, old, options, &told)?;
-            check_patched(target, old, &patched)?;
-            self.replaced(at, part, old, patched, how).await
-        };
-        let outcome = self.mutate(target, options.dry_run, apply).await?;
+        let change = Patched { resources: self, at, part, difference: read(body)?, options, how };
+        let outcome = self.mutate(target, options.dry_run, &change).await?;
         self.written(&resource, outcome, told).await
     }
 
@@ -116,7 +132,7 @@ impl Resources {
     fn patched(
         &self,
         resource: &ResourceDef,
-        change: &Change,
+        change: &Difference,
         old: &Object,
         options: &WriteOptions,
         told: &Told,
@@ -134,19 +150,19 @@ impl Resources {
     }
 }
 
-fn read(body: &PatchBody) -> Result<Change, ApiError> {
+fn read(body: &PatchBody) -> Result<Difference, ApiError> {
     if body.kind == PatchKind::Apply {
         return Err(ApiError::unsupported_media_type(&PatchKind::ACCEPTED[..3]));
     }
     if body.kind == PatchKind::Json {
-        return Ok(Change::Json(body.bytes.clone()));
+        return Ok(Difference::Json(body.bytes.clone()));
     }
     let tree: Value = serde_json::from_slice(&body.bytes)
         .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
     if !tree.is_object() {
         return Err(ApiError::bad_request("error decoding patch: a patch has to be a JSON object"));
     }
-    Ok(Change::Tree { kind: body.kind, tree })
+    Ok(Difference::Tree { kind: body.kind, tree })
 }
 
 /// A patch may say which object, and which version of it, it is meant for.

@@ -1,5 +1,6 @@
 //! How many of something there are, and should be: one small object instead of the whole.
 
+use super::mutate::{Change, Next};
 use super::write::{How, Told};
 use super::{PatchBody, PatchKind, Resources, apply};
 use crate::auth::Authorized;
@@ -19,6 +20,39 @@ use serde_json::{Value, json};
 
 pub(super) const API_VERSION: &str = "autoscaling/v1";
 pub(super) const KIND: &str = "Scale";
+
+/// The object should count what `wanted` says, given what it counts now.
+struct Rescaled<'a, W> {
+    resources: &'a Resources,
+    at: &'a Authorized<ObjectRef>,
+    wanted: W,
+    how: How<'a>,
+}
+
+impl<W: Fn(&Value) -> Result<Object, ApiError> + Sync> Change for Rescaled<'_, W> {
+    async fn next(&self, old: &Object) -> Result<Next, ApiError> {
+        let new = self.rescaled(old)?;
+        self.resources.replaced(self.at, Part::Main, old, new, self.how).await
+    }
+}
+
+impl<W: Fn(&Value) -> Result<Object, ApiError> + Sync> Rescaled<'_, W> {
+    fn rescaled(&self, old: &Object) -> Result<Object, ApiError> {
+        let resource = self.at.get().resource();
+        let (mut now, place) = (scale_of(resource, old), place_of_count(resource));
+        let unreadable = |error: managed_fields::EntryError| ApiError::internal(error.to_string());
+        managed_fields::to_scale(&old.clone().into(), &place, &mut now, API_VERSION).map_err(unreadable)?;
+        let wanted = (self.wanted)(&now)?;
+        check(self.at.get(), old, &wanted)?;
+        let mut new = old.clone();
+        let count = wanted.pointer(&["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(0);
+        set_count(resource, &mut new, count)?;
+        let (scale, version) = (Value::from(wanted), resource.api_version());
+        let owned = new.as_tree(|tree| managed_fields::to_parent(&scale, tree, &place, &version));
+        owned.map_err(unreadable)?;
+        Ok(new)
+    }
+}
 
 impl Resources {
     pub async fn scale(&self, at: &Authorized<ObjectRef>) -> Result<Value, ApiError> {
@@ -80,26 +114,12 @@ impl Resources {
         &self,
         at: &Authorized<ObjectRef>,
         options: &WriteOptions,
-        wanted: impl Fn(&Value) -> Result<Object, ApiError>,
+        wanted: impl Fn(&Value) -> Result<Object, ApiError> + Sync,
     ) -> Result<Value, ApiError> {
         let (target, resource) = (at.get(), at.get().resource());
-        let (told, place) = (Told::default(), place_of_count(resource));
-        let how = How::of(options, &told).settled();
-        let change = async |old: &Object| {
-            let mut now = scale_of(resource, old);
-            let unreadable = |error: managed_fields::EntryError| ApiError::internal(error.to_string());
-            managed_fields::to_scale(&old.clone().into(), &place, &mut now, API_VERSION).map_err(unreadable)?;
-            let wanted = wanted(&now)?;
-            check(target, old, &wanted)?;
-            let mut new = old.clone();
-            let count = wanted.pointer(&["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(0);
-            set_count(resource, &mut new, count)?;
-            let (scale, version) = (Value::from(wanted), resource.api_version());
-            let owned = new.as_tree(|tree| managed_fields::to_parent(&scale, tree, &place, &version));
-            owned.map_err(unreadable)?;
-            self.replaced(at, Part::Main, old, new, how).await
-        };
-        let outcome = self.mutate(target, options.dry_run, change).await?;
+        let told = Told::default();
+        let change = Rescaled { resources: self, at, wanted, how: How::of(options, &told).settled() };
+        let outcome = self.mutate(target, options.dry_run, &change).await?;
         let written = self.written(resource, outcome, told).await?;
         Ok(scale_of(resource, &super::parse(&written.bytes)?))
     }

@@ -1,7 +1,7 @@
 //! Replacing an object, or one part of it.
 
 use super::create::check_namespace;
-use super::mutate::{Next, Outcome};
+use super::mutate::{Change, Next, Outcome};
 use super::write::{self, How, Told};
 use super::{Create, Resources, Written};
 use crate::admission::{self, Attempt};
@@ -16,6 +16,24 @@ use crate::place::ObjectRef;
 use crate::strategy::{self, Part};
 use openapi::FieldError;
 
+/// The object should be what its author says.
+struct Update<'a> {
+    resources: &'a Resources,
+    at: &'a Authorized<ObjectRef>,
+    part: Part,
+    new: Object,
+    warnings: Vec<String>,
+    how: How<'a>,
+}
+
+impl Change for Update<'_> {
+    async fn next(&self, old: &Object) -> Result<Next, ApiError> {
+        self.how.told.restart(&self.warnings);
+        check_version(self.at.get(), old, &self.new)?;
+        self.resources.replaced(self.at, self.part, old, self.new.clone(), self.how).await
+    }
+}
+
 impl Resources {
     /// Replaces `part` of the object by what the request says.
     pub async fn update(&self, at: &Authorized<ObjectRef>, part: Part, request: &Create) -> Result<Written, ApiError> {
@@ -29,12 +47,8 @@ impl Resources {
             told.restart(&warnings);
             return self.create_by_update(at, how, new).await;
         }
-        let change = async |old: &Object| {
-            told.restart(&warnings);
-            check_version(target, old, &new)?;
-            self.replaced(at, part, old, new.clone(), how).await
-        };
-        let outcome = self.mutate(target, how.dry_run, change).await?;
+        let change = Update { resources: self, at, part, new, warnings, how };
+        let outcome = self.mutate(target, how.dry_run, &change).await?;
         self.written(&resource, outcome, told).await
     }
 

@@ -122,7 +122,9 @@ fn approval(definition: &Object) -> Option<Condition> {
     }
     let said = definition.annotation(APPROVED).unwrap_or_default();
     let (approved, reason, message) = if said.is_empty() {
-        let message = format!("protected groups must have approval annotation {APPROVED:?}, see https://github.com/kubernetes/enhancements/pull/1111");
+        let message = format!(
+            "protected groups must have approval annotation {APPROVED:?}, see https://github.com/kubernetes/enhancements/pull/1111"
+        );
         (false, "MissingAnnotation", message)
     } else if said.starts_with("unapproved") {
         (false, "UnapprovedAnnotation", format!("not approved: {said:?}"))

@@ -15,7 +15,7 @@ use axum::response::Response;
 use http::StatusCode;
 
 pub(super) async fn create(api: &Api, at: &Authorized<Collection>, call: &Call) -> Result<Response, ApiError> {
-    let form = call.form(Offer::OBJECTS)?;
+    let form = call.form_of(&at.get().resource, Offer::OBJECTS)?;
     let options = WriteOptions::parse(&call.query, "CreateOptions", call.user_agent())?;
     let request = Create { body: call.object()?, options };
     let written = api.resources.create(at, &request).await?;

@@ -15,7 +15,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 pub(super) async fn delete(api: &Api, at: &Authorized<ObjectRef>, call: &Call) -> Result<Response, ApiError> {
-    let form = call.form(Offer::OBJECTS)?;
+    let form = call.form_of(at.get().resource(), Offer::OBJECTS)?;
     let options = options(call)?;
     let deleted = api.resources.delete(at, &options).await?;
     // The old way to ask for background deletion is told when it only began.
@@ -60,7 +60,7 @@ pub(super) async fn delete_collection(
     at: &Authorized<Collection>,
     call: &Call,
 ) -> Result<Response, ApiError> {
-    let form = call.form(Offer::OBJECTS)?;
+    let form = call.form_of(&at.get().resource, Offer::OBJECTS)?;
     let list = ListOptions::parse(&call.query, false)?;
     let options = options(call)?;
     let deleted = api.resources.delete_collection(at, list, &options).await?;

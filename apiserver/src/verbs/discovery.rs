@@ -16,12 +16,7 @@ use http::{HeaderName, StatusCode};
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const SPEC_V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-pub(super) fn answer(
-    api: &Api,
-    workspace: &Workspace,
-    what: &Discovery,
-    call: &Call,
-) -> Result<Response, ApiError> {
+pub(super) fn answer(api: &Api, workspace: &Workspace, what: &Discovery, call: &Call) -> Result<Response, ApiError> {
     let catalog = &*api.resources.catalog(workspace)?;
     if wants_aggregated(call) {
         let documents = api.documents(workspace)?;
@@ -34,7 +29,9 @@ pub(super) fn answer(
     let tree = match what {
         Discovery::Core => Some(legacy::core()),
         Discovery::Groups => Some(legacy::groups(catalog)),
-        Discovery::Group(name) => catalog.group(name).filter(|group| !group.name.is_empty()).map(|group| legacy::group(group)),
+        Discovery::Group(name) => {
+            catalog.group(name).filter(|group| !group.name.is_empty()).map(|group| legacy::group(group))
+        }
         Discovery::Version { group, version } => {
             catalog.version(group, version).map(|found| legacy::version(group, found))
         }

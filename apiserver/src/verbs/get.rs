@@ -12,7 +12,7 @@ use axum::response::Response;
 use http::StatusCode;
 
 pub(super) async fn get(api: &Api, at: &Authorized<ObjectRef>, call: &Call) -> Result<Response, ApiError> {
-    let form = call.form(Offer::OBJECTS)?;
+    let form = call.form_of(at.get().resource(), Offer::OBJECTS)?;
     let include = IncludeObject::parse(&call.query)?;
     let revision = call.query.get("resourceVersion").filter(|text| !text.is_empty()).map(options::revision);
     let bytes = api.resources.get(at, revision.transpose()?).await?;

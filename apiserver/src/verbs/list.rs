@@ -12,7 +12,7 @@ use axum::response::Response;
 use http::StatusCode;
 
 pub(super) async fn list(api: &Api, at: &Authorized<Collection>, call: &Call) -> Result<Response, ApiError> {
-    let form = call.form(Offer::OBJECTS)?;
+    let form = call.form_of(&at.get().resource, Offer::OBJECTS)?;
     let include = IncludeObject::parse(&call.query)?;
     let page = api.resources.list(at, ListOptions::parse(&call.query, false)?).await?;
     let chunks = render::list(&at.get().resource, &page, form, include, api.resources.ambient().now())?;

@@ -19,7 +19,7 @@ pub(super) async fn patch(
     call: &Call,
 ) -> Result<Response, ApiError> {
     let part = Part::of_subresource(subresource).ok_or_else(ApiError::no_such_path)?;
-    let form = call.form(Offer::OBJECTS)?;
+    let form = call.form_of(at.get().resource(), Offer::OBJECTS)?;
     let kind = PatchKind::of_content_type(call.content_type())?;
     let options = WriteOptions::parse_patch(&call.query, kind == PatchKind::Apply, call.user_agent())?;
     let body = PatchBody { kind, bytes: call.body.clone() };

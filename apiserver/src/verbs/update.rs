@@ -19,7 +19,7 @@ pub(super) async fn update(
     call: &Call,
 ) -> Result<Response, ApiError> {
     let part = Part::of_subresource(subresource).ok_or_else(ApiError::no_such_path)?;
-    let form = call.form(Offer::OBJECTS)?;
+    let form = call.form_of(at.get().resource(), Offer::OBJECTS)?;
     let options = WriteOptions::parse(&call.query, "UpdateOptions", call.user_agent())?;
     let request = Create { body: call.object()?, options };
     let written = api.resources.update(at, part, &request).await?;

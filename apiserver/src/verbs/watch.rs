@@ -36,7 +36,7 @@ pub(super) async fn watch(
     name: Option<&str>,
     call: &Call,
 ) -> Result<Response, ApiError> {
-    let form = call.form(Offer::STREAM)?;
+    let form = call.form_of(&at.get().resource, Offer::STREAM)?;
     let include = IncludeObject::parse(&call.query)?;
     let options = ListOptions::parse(&call.query, true)?;
     let ambient = api.resources.ambient();

@@ -45,8 +45,11 @@ pub fn v2() -> Vec<u8> {
 
 /// The document of all built-in kinds and of others.
 pub fn v2_with(others: &[Described<'_>]) -> Value {
-    let described = v3_paths().into_iter().flat_map(described::builtin);
-    let described: Vec<Described<'_>> = described.chain(others.iter().cloned()).collect();
+    let mut described: Vec<Described<'_>> = Vec::new();
+    for api_version in v3_paths() {
+        described.extend(described::builtin(api_version));
+    }
+    described.extend(others.iter().cloned());
     v2_of(&described)
 }
 
