@@ -174,7 +174,8 @@ impl<'a> Translator<'a> {
     /// `(?i)`, `(?:`, `(?P<name>` and the like.
     fn flags(&mut self) -> Result<(), SyntaxError> {
         let start = self.rest;
-        let named = ["(?P<", "(?<"].into_iter().find(|opening| start.len() > opening.len() && start.starts_with(opening));
+        let named =
+            ["(?P<", "(?<"].into_iter().find(|opening| start.len() > opening.len() && start.starts_with(opening));
         if let Some(opening) = named {
             let invalid = |at| SyntaxError::new("invalid named capture", at);
             let end = start.find('>').ok_or_else(|| invalid(start))?;
@@ -354,7 +355,8 @@ impl<'a> Translator<'a> {
     }
 
     fn class_item(&mut self, class: &str) -> Result<usize, SyntaxError> {
-        if let Some(named) = self.rest.strip_prefix("[:").and_then(|rest| rest.find(":]")).map(|end| &self.rest[..end + 4])
+        if let Some(named) =
+            self.rest.strip_prefix("[:").and_then(|rest| rest.find(":]")).map(|end| &self.rest[..end + 4])
         {
             let name = named[2..named.len() - 2].trim_start_matches('^');
             if !POSIX.contains(&name) {

@@ -43,7 +43,8 @@ fn embedded_resources_keep_what_every_object_has() {
     let schema = of(json!({"template": {
         "type": "object", "x-kubernetes-embedded-resource": true, "properties": {"data": {"type": "string"}}
     }}));
-    let template = json!({"apiVersion": "v1", "kind": "A", "metadata": {"labels": {"a": "b"}, "x": 1}, "data": "", "y": 1});
+    let template =
+        json!({"apiVersion": "v1", "kind": "A", "metadata": {"labels": {"a": "b"}, "x": 1}, "data": "", "y": 1});
     let (object, found) = pruned(schema, json!({"spec": {"template": template}}));
     assert_eq!(found, ["spec.template.y", "spec.template.metadata.x"]);
     assert_eq!(object["spec"]["template"]["metadata"], json!({"labels": {"a": "b"}}));
