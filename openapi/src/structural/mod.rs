@@ -3,15 +3,25 @@
 //!
 //! [`Structural::read`] takes a schema that the definition's own rules accepted; [`Node`] is one place in it.
 
+mod correlate;
 mod default;
+mod embedded;
+mod formats;
+mod lists;
 mod node;
+mod number;
+mod outcome;
 mod pattern;
+mod print;
 mod prune;
 mod re2;
 mod read;
+mod validate;
+mod value;
 
 use serde_json::Value;
 
+use crate::field::FieldError;
 pub use node::{Additional, Edge, ListType, MapType, Node, Rule, Type};
 pub use pattern::{Pattern, STEPS_MAX};
 pub use re2::SyntaxError;
@@ -41,6 +51,29 @@ impl Structural {
     /// Fills in defaults. A null that the schema does not allow is replaced by the default of its place, or dropped.
     pub fn default(&self, object: &mut Value) {
         default::default(object, &self.root);
+    }
+
+    /// What is wrong with an object besides its metadata: values, lists that hold something twice, embedded resources.
+    /// With an `old` object it is an update, and what did not change is not blamed.
+    pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let mut errors = validate::object(&self.root, object, old);
+        errors.extend(embedded::validate(&self.root, "", object, false));
+        if old.is_none_or(|old| lists::duplicates(&self.root, old).is_empty()) {
+            errors.extend(lists::duplicates(&self.root, object));
+        }
+        errors
+    }
+
+    /// What is wrong with the status of an object whose status is a subresource.
+    pub fn validate_status(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = match (object.get("status"), self.root.property("status")) {
+            (Some(status), Some(node)) => validate::part(node, "status", status, old.get("status")),
+            _ => Vec::new(),
+        };
+        if lists::duplicates(&self.root, old).is_empty() {
+            errors.extend(lists::duplicates(&self.root, object));
+        }
+        errors
     }
 }
 

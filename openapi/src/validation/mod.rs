@@ -39,7 +39,7 @@ pub use names::{NameRule, name_rule};
 use rules::{Metadata, Order, Rules};
 use tree::{Errors, Node};
 
-use crate::builtin::{Type, table};
+use crate::builtin::{Type, kind_in, table};
 use crate::field::FieldError;
 
 /// Why an object of this kind may not be created. Expects it defaulted, named, and with the system's metadata.
@@ -124,6 +124,19 @@ pub fn finalize_namespace(new: &Value, old: &Value, ty: &'static Type) -> Vec<Fi
     common_update(&mut errors, &new, &old);
     config::namespace_finalize(&mut errors, &new, &old);
     errors.dedup();
+    errors.into_list()
+}
+
+/// What is wrong with the metadata of a resource inside of another, which needs no name.
+pub(crate) fn embedded_metadata(metadata: &Value) -> Vec<FieldError> {
+    let Some(any) = kind_in("v1", "Pod") else { return Vec::new() };
+    let mut errors = Errors::of(any);
+    let mut object = serde_json::json!({"metadata": metadata});
+    if object["metadata"].get("name").is_none_or(|name| name == "" || name.is_null()) && metadata.is_object() {
+        object["metadata"]["name"] = "fakename".into();
+    }
+    let namespaced = metadata.get("namespace").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    meta::common(&mut errors, &Node::root(&object).at("metadata"), namespaced, NameRule::PathSegment);
     errors.into_list()
 }
 
