@@ -46,6 +46,11 @@ impl Client {
         self.resources.catalog(workspace)
     }
 
+    /// The resource that a workspace keeps under this group and plural.
+    pub fn stored_as(&self, workspace: &Workspace, resource: (&str, &str)) -> Option<Arc<ResourceDef>> {
+        self.resources.stored_as(workspace, resource)
+    }
+
     pub fn ambient(&self) -> &crate::ambient::Ambient {
         self.resources.ambient()
     }
@@ -93,7 +98,14 @@ impl Client {
         Ok(self.resources.store().recent().scan(range))
     }
 
-    /// The same of a resource in all workspaces.
+    /// Several collections as they are at one revision, which comes with them.
+    pub fn scan_together(&self, places: &[Collection]) -> Result<(Vec<Scan>, Revision), ApiError> {
+        let snapshot = self.resources.store().recent();
+        let scan = |at| Ok(snapshot.scan(keyspace::range(self.objects(Verb::List, at)?.get())?));
+        Ok((places.iter().map(scan).collect::<Result<_, ApiError>>()?, snapshot.revision()))
+    }
+
+    /// What is known here of a resource in all workspaces.
     pub fn scan_everywhere(&self, resource: &ResourceDef) -> Scan {
         self.resources.store().recent().scan(keyspace::everywhere(resource))
     }

@@ -1,6 +1,6 @@
 //! What keeps a Kubernetes API tidy: namespaces that go take their content along, those that stay have what everybody
 //! expects in them, objects do not outlive their owners nor their definitions, storage is not let go while it is in use,
-//! and events are forgotten.
+//! quotas say what is used of them, and events are forgotten.
 //!
 //! Each controller observes, decides by a pure function, and acts, in all workspaces at once: a workspace in which
 //! nothing happens costs nothing here. Start with [`start`].
@@ -12,6 +12,7 @@ mod expiry;
 mod key;
 mod namespaces;
 mod protection;
+mod quota;
 
 use crate::controller::{Controller, Reconciler};
 use apiserver::client::Client;
@@ -52,6 +53,9 @@ const COLLECTED_AT_ONCE: usize = 64;
 /// Namespaces that are furnished at once: enough to fill a commit when many are made.
 const FURNISHED_AT_ONCE: usize = 32;
 
+/// Quotas whose status is put right at once: enough to fill a commit when many namespaces change.
+const QUOTAS_AT_ONCE: usize = 32;
+
 /// Starts all controllers. They end when `stop` is cancelled. `ca_pem` is what clients trust this server by.
 pub fn start(client: &Client, ca_pem: &str, pace: Pace, stop: &CancellationToken) -> Upkeep {
     let tasks = TaskTracker::new();
@@ -61,6 +65,7 @@ pub fn start(client: &Client, ca_pem: &str, pace: Pace, stop: &CancellationToken
     run(&tasks, pace, stop, expiry::controller(client, pace.event_age, pace.event_sweep));
     run(&tasks, pace, stop, protection::controller(client));
     run(&tasks, pace, stop, definitions::controller(client).workers(EMPTIED_AT_ONCE));
+    run(&tasks, pace, stop, quota::controller(client).workers(QUOTAS_AT_ONCE));
     tasks.close();
     Upkeep { tasks }
 }

@@ -22,6 +22,7 @@ const ACCOUNTS: Resource = ("", "v1", "serviceaccounts");
 const PODS: Resource = ("", "v1", "pods");
 const EVENTS: Resource = ("", "v1", "events");
 const NODES: Resource = ("", "v1", "nodes");
+const QUOTAS: Resource = ("", "v1", "resourcequotas");
 
 /// A condition that takes longer will not come true.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -409,4 +410,75 @@ async fn old_events_are_forgotten() {
     }
     keeping.end().await;
     assert!(world.get(&world.at(EVENTS, Some("n"), "new")).await.is_some());
+}
+
+/// How a quota says that so much is used.
+fn uses(expect: Value) -> impl Fn(Option<&Object>) -> bool {
+    move |quota| quota.is_some_and(|quota| quota.pointer(&["status", "used"]) == Some(&expect))
+}
+
+fn pod(name: &str) -> Value {
+    let resources = json!({ "requests": { "cpu": "100m" } });
+    let container = json!({ "name": "c", "image": "i", "resources": resources });
+    json!({ "metadata": { "name": name }, "spec": { "containers": [container] } })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quota_says_what_is_used_whatever_comes_and_goes() {
+    let world = World::untidy().await;
+    let (quota, first) = (world.at(QUOTAS, Some("n"), "q"), world.at(PODS, Some("n"), "first"));
+    world.make(ACCOUNTS, Some("n"), json!({ "metadata": { "name": "default" } })).await;
+    world.make(PODS, Some("n"), pod("first")).await;
+    let limits = json!({ "pods": "9", "requests.cpu": "1", "secrets": "5", "count/resourcequotas": "3" });
+    world.make(QUOTAS, Some("n"), json!({ "metadata": { "name": "q" }, "spec": { "hard": limits } })).await;
+    // What was there before anybody counted is counted, too.
+    let keeping = world.keep();
+    let used = |pods: &str, cpu: &str| json!({ "pods": pods, "requests.cpu": cpu, "secrets": "0", "count/resourcequotas": "1" });
+    world.until(&quota, uses(used("1", "100m"))).await;
+    assert_eq!(world.get(&quota).await.unwrap().pointer(&["status", "hard"]), Some(&limits));
+
+    for at in 0..5 {
+        world.make(PODS, Some("n"), pod(&format!("p-{at}"))).await;
+    }
+    world.until(&quota, uses(used("6", "600m"))).await;
+    let done = json!({ "status": { "phase": "Succeeded" } });
+    world.client.merge(&first, Part::Status, &done).await.unwrap();
+    world.until(&quota, uses(used("5", "500m"))).await;
+    world.delete(&first, Propagation::Background).await;
+    for at in 0..5 {
+        world.delete(&world.at(PODS, Some("n"), &format!("p-{at}")), Propagation::Background).await;
+    }
+    world.until(&quota, uses(used("0", "0"))).await;
+
+    let wrong = json!({ "status": { "hard": { "pods": "1" }, "used": { "pods": "7", "requests.cpu": null } } });
+    world.client.merge(&quota, Part::Status, &wrong).await.unwrap();
+    world.until(&quota, uses(used("0", "0"))).await;
+    let other = json!({ "spec": { "hard": { "requests.cpu": null, "secrets": null, "configmaps": "9" } } });
+    world.client.merge(&quota, Part::Main, &other).await.unwrap();
+    world.until(&quota, uses(json!({ "pods": "0", "count/resourcequotas": "1", "configmaps": "1" }))).await;
+    keeping.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quota_counts_what_is_in_its_scope_and_in_its_namespace() {
+    let (world, keeping) = World::tidy().await;
+    let quota = world.at(QUOTAS, Some("n"), "q");
+    let spec = json!({ "hard": { "pods": "9" }, "scopes": ["Terminating"] });
+    world.make(QUOTAS, Some("n"), json!({ "metadata": { "name": "q" }, "spec": spec })).await;
+    world.until(&quota, uses(json!({ "pods": "0" }))).await;
+    world.make(NAMESPACES, None, json!({ "metadata": { "name": "m" } })).await;
+    for namespace in ["n", "m"] {
+        world.until(&world.at(ACCOUNTS, Some(namespace), "default"), |found| found.is_some()).await;
+    }
+    let mut short = pod("short");
+    short["spec"]["activeDeadlineSeconds"] = json!(5);
+    world.make(PODS, Some("n"), short.clone()).await;
+    world.make(PODS, Some("n"), pod("long")).await;
+    world.make(PODS, Some("m"), short).await;
+    world.until(&quota, uses(json!({ "pods": "1" }))).await;
+    for name in ["long", "short"] {
+        world.delete(&world.at(PODS, Some("n"), name), Propagation::Background).await;
+    }
+    world.until(&quota, uses(json!({ "pods": "0" }))).await;
+    keeping.end().await;
 }

@@ -14,10 +14,12 @@ mod quota;
 mod resize;
 mod runtimes;
 mod storage_class;
+mod tally;
 mod tolerations;
 mod usage;
 
 pub use quota::charge;
+pub use tally::Tally;
 
 use crate::ambient::Ambient;
 use crate::catalog::ResourceDef;

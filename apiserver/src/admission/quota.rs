@@ -5,9 +5,9 @@
 //! writers that would both fit alone, the second one counts again.
 
 use super::Attempt;
+use super::tally::Tally;
 use super::usage;
-use crate::amount::{Amount, Amounts, add, amounts, to_value};
-use crate::catalog::ResourceDef;
+use crate::amount::{Amounts, add, amounts, to_value};
 use crate::error::ApiError;
 use crate::object::{Object, child};
 use crate::strategy::Part;
@@ -66,7 +66,7 @@ fn charge_one(quota: &mut Object, hard: &Amounts, object: &Object, attempt: &Att
     if requested.is_empty() {
         return Ok(false);
     }
-    let used = used(quota, attempt.resource, hard, attempt)?;
+    let used = used(quota, attempt)?;
     let exceeded: Vec<&String> =
         requested.iter().filter(|(name, more)| used[*name].plus(**more) > hard[*name]).map(|(name, _)| name).collect();
     if !exceeded.is_empty() {
@@ -96,26 +96,16 @@ fn requested(quota: &Object, object: &Object, attempt: &Attempt<'_>, hard: &Amou
 }
 
 /// What the objects that are there use, of what is limited.
-fn used(quota: &Object, resource: &ResourceDef, hard: &Amounts, attempt: &Attempt<'_>) -> Result<Amounts, ApiError> {
-    let (place, namespace) = ((&*resource.group, &*resource.plural), quota.namespace());
-    let mut sum: Amounts = hard.keys().map(|name| (name.clone(), Amount::ZERO)).collect();
-    let count = format!("count/{}", resource.qualified());
-    let scoped =
-        quota.items(&["spec", "scopes"]).next().is_some() || quota.pointer(&["spec", "scopeSelector"]).is_some();
-    if !scoped && hard.keys().all(|name| *name == count || *name == resource.plural && name != "pods") {
-        let number = Amount::whole(attempt.look.count(place, namespace)?);
-        sum.values_mut().for_each(|amount| *amount = number);
-        return Ok(sum);
+fn used(quota: &Object, attempt: &Attempt<'_>) -> Result<Amounts, ApiError> {
+    let (resource, namespace) = (attempt.resource, quota.namespace());
+    let place = (&*resource.group, &*resource.plural);
+    let mut tally = Tally::new(quota, std::iter::once(resource), attempt.ambient.now());
+    if tally.counts_only(resource) {
+        tally.add_number(resource, attempt.look.count(place, namespace)?);
+    } else {
+        attempt.look.all(place, namespace)?.iter().for_each(|object| tally.add(resource, object));
     }
-    let now = attempt.ambient.now();
-    for object in attempt.look.all(place, namespace)? {
-        if usage::is_in_scope(quota, resource, &object) {
-            let mut usage = usage::of(resource, &object, now);
-            usage.retain(|name, _| hard.contains_key(name));
-            add(&mut sum, &usage);
-        }
-    }
-    Ok(sum)
+    Ok(tally.into_used())
 }
 
 fn record(quota: &mut Object, mut used: Amounts, requested: &Amounts) {

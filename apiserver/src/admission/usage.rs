@@ -44,6 +44,11 @@ pub(super) fn concerns(resource: &ResourceDef, name: &str) -> bool {
     }
 }
 
+/// A limit on nothing but the number of objects. Pods that have ended are not among the `pods` of a quota.
+pub(super) fn is_count(resource: &ResourceDef, name: &str) -> bool {
+    name == counted_as(resource) || (name == resource.plural && name != "pods")
+}
+
 /// Something that Kubernetes itself knows nothing of.
 fn is_extended(name: &str) -> bool {
     let domain = name.split_once('/').map(|(domain, _)| domain);

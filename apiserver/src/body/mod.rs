@@ -112,12 +112,29 @@ impl Body {
     pub fn tree(&self) -> Result<Value, ApiError> {
         self.read("", "object").map(|read| read.tree)
     }
+
+    /// The same, with what stands in it twice.
+    pub fn tree_and_complaints(&self) -> Result<(Value, Vec<String>), ApiError> {
+        self.read("", "object").map(|read| (read.tree, read.complaints))
+    }
 }
 
+/// A key that stands twice is a complaint; the last one counts.
 fn yaml(bytes: &[u8]) -> Result<Read, String> {
     let text = str::from_utf8(bytes).map_err(|error| error.to_string())?;
-    let tree = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-    Ok(Read { tree, complaints: Vec::new() })
+    let refused = match serde_saphyr::from_str(text) {
+        Ok(tree) => return Ok(Read { tree, complaints: Vec::new() }),
+        Err(error) => error,
+    };
+    // The error wraps the text around it, for people.
+    let serde_saphyr::Error::DuplicateMappingKey { key, location } = refused.without_snippet() else {
+        return Err(refused.to_string());
+    };
+    let (line, key) = (location.line(), key.clone().unwrap_or_default());
+    let options = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins };
+    let tree = serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())?;
+    let complaint = format!("yaml: unmarshal errors:\n  line {line}: key {key:?} already set in map");
+    Ok(Read { tree, complaints: vec![complaint] })
 }
 
 /// The body may leave out what it is; it may not say something else.

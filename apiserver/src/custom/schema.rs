@@ -56,10 +56,22 @@ impl CustomSchema {
         let tree = Value::from(object.clone());
         let old = old.map(|old| Value::from(old.clone()));
         let mut errors = validation::metadata(&tree, old.as_ref(), namespaced);
-        if let Some(scale) = &self.scale {
-            errors.extend(scale::check(scale, &tree));
-        }
+        errors.extend(self.structural.validate(&tree, old.as_ref()));
+        errors.extend(self.counts(&tree));
         errors
+    }
+
+    /// Why the status of an object may not take the place of that of `old`.
+    pub fn validate_status(&self, object: &Object, old: &Object, namespaced: bool) -> Vec<FieldError> {
+        let (tree, old) = (Value::from(object.clone()), Value::from(old.clone()));
+        let mut errors = validation::metadata(&tree, Some(&old), namespaced);
+        errors.extend(self.structural.validate_status(&tree, &old));
+        errors.extend(self.counts(&tree));
+        errors
+    }
+
+    fn counts(&self, tree: &Value) -> Vec<FieldError> {
+        self.scale.as_ref().map(|paths| scale::check(paths, tree)).unwrap_or_default()
     }
 }
 

@@ -6,8 +6,8 @@ use crate::place::Workspace;
 use crate::resources::Resources;
 use openapi::builtin::kind_in;
 use openapi::document::{self, Described, Exchange, Kind, Part, Schema};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// Where the schemas of a workspace's custom resources are found.
@@ -32,13 +32,24 @@ impl Schemas<'_> {
         document::v3_of(api_version, &described).to_string()
     }
 
-    /// The document of everything.
-    pub(super) fn v2(&self, catalog: &Catalog) -> String {
+    /// What custom resources add to the document of everything: definitions, and paths.
+    pub(super) fn v2(&self, catalog: &Catalog) -> (Map<String, Value>, Map<String, Value>) {
         let all = catalog.groups().iter().flat_map(|group| &group.versions).flat_map(|version| &version.resources);
         let custom: Vec<Arc<ResourceDef>> = all.filter(|resource| resource.custom().is_some()).cloned().collect();
         let published = self.published(&custom);
         let described: Vec<Described<'_>> = published.iter().map(Published::described).collect();
-        document::v2_with(&described).to_string()
+        let mut document = document::v2_of(&described);
+        let mut part = |name: &str| match document.get_mut(name).map(Value::take) {
+            Some(Value::Object(map)) => map,
+            _ => Map::new(),
+        };
+        let (mut definitions, mut paths) = (part("definitions"), part("paths"));
+        // The types of Kubernetes that they refer to are there already, as are the paths of groups that are built in.
+        let own: HashSet<String> =
+            published.iter().flat_map(|found| [found.name.clone(), format!("{}List", found.name)]).collect();
+        definitions.retain(|name, _| own.contains(name));
+        paths.retain(|path, _| !is_of_builtin(path, catalog.base()));
+        (definitions, paths)
     }
 
     fn published(&self, resources: &[Arc<ResourceDef>]) -> Vec<Published> {
@@ -54,6 +65,17 @@ impl Schemas<'_> {
             published.push(Published { resource: resource.clone(), name: model_name(resource), schema });
         }
         published
+    }
+}
+
+/// `/apis/apps/v1/`: what lists the resources of a group that is built in.
+fn is_of_builtin(path: &str, builtin: &Catalog) -> bool {
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    match &*parts {
+        ["apis", group] => builtin.group(group).is_some(),
+        ["apis", group, version] => builtin.version(group, version).is_some(),
+        ["api" | "apis", ..] => false,
+        _ => true,
     }
 }
 

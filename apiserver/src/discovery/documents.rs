@@ -4,6 +4,7 @@ use super::aggregated;
 use super::custom::Schemas;
 use crate::catalog::Catalog;
 use bytes::Bytes;
+use openapi::document::Whole;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha512};
@@ -38,6 +39,8 @@ pub(crate) struct Documents {
     index: OnceLock<Document>,
     v2: OnceLock<Document>,
     v2_protobuf: OnceLock<Document>,
+    /// The document of what is built in, as others are added to it.
+    whole: OnceLock<Whole>,
 }
 
 impl Documents {
@@ -51,6 +54,7 @@ impl Documents {
             index: OnceLock::new(),
             v2: OnceLock::new(),
             v2_protobuf: OnceLock::new(),
+            whole: OnceLock::new(),
         }
     }
 
@@ -102,9 +106,16 @@ impl Documents {
 
     pub(crate) fn v2(&self, schemas: &Schemas<'_>) -> &Document {
         self.v2.get_or_init(|| match &self.below {
-            None => Document::new(openapi::document::v2()),
-            Some(_) => Document::new(schemas.v2(&self.catalog)),
+            None => Document::new(self.whole().text()),
+            Some(below) => {
+                let (definitions, paths) = schemas.v2(&self.catalog);
+                Document::new(below.whole().with(&definitions, &paths))
+            }
         })
+    }
+
+    fn whole(&self) -> &Whole {
+        self.whole.get_or_init(|| Whole::new(openapi::document::v2_tree()))
     }
 
     pub(crate) fn v2_protobuf(&self, schemas: &Schemas<'_>) -> &Document {

@@ -92,31 +92,41 @@ impl Search {
             let Value::Array(items) = value else { return Err(Stuck(from)) };
             for item in items {
                 self.looked_at(1)?;
-                let lefts = self.all(vec![item], left);
-                let Some((operator, right)) = test else {
-                    if !lefts.unwrap_or_else(|Stuck(there)| there).is_empty() {
-                        found.push(item);
-                    }
-                    continue;
-                };
-                let rights = || self.all(vec![item], right);
-                let passes = match (lefts.as_deref(), operator) {
-                    (Ok([]), _) => Some(false),
-                    (Ok([left]), operator) => match rights().as_deref() {
-                        Ok([]) => Some(false),
-                        Ok([right]) => compare(left, *operator, right),
-                        _ => return Err(Stuck(from)),
-                    },
-                    _ => return Err(Stuck(from)),
-                };
-                match passes {
-                    Some(true) => found.push(item),
-                    Some(false) => {}
-                    None => return Err(Stuck(found)),
+                match self.passes(item, left, test) {
+                    Ok(true) => found.push(item),
+                    Ok(false) => {}
+                    Err(Unfit::Many) => return Err(Stuck(from)),
+                    Err(Unfit::Unlike) => return Err(Stuck(found)),
                 }
             }
         }
         Ok(found)
+    }
+
+    fn passes(&self, item: &Value, left: &[Step], test: Option<&(Operator, Vec<Step>)>) -> Result<bool, Unfit> {
+        let lefts = self.all(vec![item], left);
+        let Some((operator, right)) = test else {
+            return Ok(!lefts.unwrap_or_else(|Stuck(there)| there).is_empty());
+        };
+        let Some(left) = at_most_one(lefts)? else { return Ok(false) };
+        let Some(right) = at_most_one(self.all(vec![item], right))? else { return Ok(false) };
+        compare(left, *operator, right).ok_or(Unfit::Unlike)
+    }
+}
+
+/// Why a filter cannot compare.
+enum Unfit {
+    /// A side is more than one value, or cannot be found out.
+    Many,
+    /// The two sides have no order.
+    Unlike,
+}
+
+fn at_most_one<'a>(found: Result<Found<'a>, Stuck<'a>>) -> Result<Option<&'a Value>, Unfit> {
+    match found.as_deref() {
+        Ok([]) => Ok(None),
+        Ok([one]) => Ok(Some(*one)),
+        _ => Err(Unfit::Many),
     }
 }
 

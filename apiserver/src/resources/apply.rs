@@ -25,6 +25,8 @@ const TRIES: usize = 4;
 struct Wanted<'a> {
     part: Part,
     config: Value,
+    /// What stands twice in it.
+    complaints: Vec<String>,
     options: &'a WriteOptions,
 }
 
@@ -69,7 +71,8 @@ impl Resources {
         options: &WriteOptions,
     ) -> Result<Written, ApiError> {
         let target = at.get();
-        let wanted = Wanted { part, config: read(body)?, options };
+        let (config, complaints) = read(body)?;
+        let wanted = Wanted { part, config, complaints, options };
         check_kind(&target.resource().api_version(), &target.resource().kind, &wanted.config)?;
         for _ in 0..TRIES {
             let tried = match self.find(target)? {
@@ -114,22 +117,30 @@ impl Resources {
         let (part, name) = (wanted.part, &*wanted.options.field_manager);
         let ownership = self.ownership(resource, part, name);
         let tree = ownership.writer().apply(live, &wanted.config, wanted.force()).map_err(|error| refusal(&error))?;
-        let Decoded { object, warnings } = Body::Tree(tree).decode(resource, FieldValidation::Ignore)?;
+        let twice = wanted.complaints.iter().map(|twice| format!("error converting YAML to JSON: {twice}")).collect();
+        let warnings: Vec<String> = match wanted.options.validation {
+            FieldValidation::Ignore => Vec::new(),
+            _ => twice,
+        };
+        if let (FieldValidation::Strict, Some(first)) = (wanted.options.validation, warnings.first()) {
+            return Err(ApiError::bad_request(format!("error strict decoding YAML: {first}")));
+        }
+        let Decoded { object, .. } = Body::Tree(tree).decode(resource, FieldValidation::Ignore)?;
         Ok(Decoded { object: crate::convert::to_storage(object, resource), warnings })
     }
 }
 
 /// JSON is YAML, but for how it writes some characters.
-pub(super) fn read(body: &PatchBody) -> Result<Value, ApiError> {
+pub(super) fn read(body: &PatchBody) -> Result<(Value, Vec<String>), ApiError> {
     let is_json = body.bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-    let read = |encoding| Body::Encoded { bytes: body.bytes.clone(), encoding }.tree();
+    let read = |encoding| Body::Encoded { bytes: body.bytes.clone(), encoding }.tree_and_complaints();
     let as_json = if is_json { read(Encoding::Json).ok() } else { None };
     let tree = match as_json {
         Some(tree) => tree,
         None => read(Encoding::Yaml)
             .map_err(|error| ApiError::bad_request(format!("error decoding patch: {}", error.message())))?,
     };
-    if tree.is_object() {
+    if tree.0.is_object() {
         return Ok(tree);
     }
     Err(ApiError::bad_request("error decoding patch: an applied object has to be an object"))

@@ -93,7 +93,7 @@ impl Resources {
         patch: &PatchBody,
         options: &WriteOptions,
     ) -> Result<Value, ApiError> {
-        let config = apply::read(patch)?;
+        let (config, _) = apply::read(patch)?;
         apply::check_kind(API_VERSION, KIND, &config)?;
         self.rescale(at, options, |now| {
             let ownership = self.ownership_of_scale(&options.field_manager);

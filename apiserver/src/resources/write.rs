@@ -83,6 +83,9 @@ pub(super) fn errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<
 /// What is wrong with an object in the place of another.
 pub(super) fn errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
     let ty = match (resource.custom(), resource.stored_type()) {
+        (Some(custom), _) if part == Part::Status => {
+            return custom.schema.validate_status(new, old, resource.namespaced);
+        }
         (Some(custom), _) => return custom.schema.validate(new, Some(old), resource.namespaced),
         (None, Some(ty)) => ty,
         (None, None) => return Vec::new(),

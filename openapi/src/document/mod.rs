@@ -13,11 +13,13 @@ mod parameters;
 mod render;
 mod schemas;
 mod unions;
+mod whole;
 
 use serde_json::Value;
 
 pub use described::{Described, Exchange, Kind, Part, Schema};
 pub use gnostic::encode as v2_protobuf;
+pub use whole::Whole;
 
 use crate::builtin::table;
 
@@ -41,16 +43,6 @@ pub fn v3(api_version: &str) -> Option<Vec<u8>> {
 /// The document of all built-in kinds, in JSON.
 pub fn v2() -> Vec<u8> {
     text(&v2_tree())
-}
-
-/// The document of all built-in kinds and of others.
-pub fn v2_with(others: &[Described<'_>]) -> Value {
-    let mut described: Vec<Described<'_>> = Vec::new();
-    for api_version in v3_paths() {
-        described.extend(described::builtin(api_version));
-    }
-    described.extend(others.iter().cloned());
-    v2_of(&described)
 }
 
 /// The document of all built-in kinds, as [`v2_protobuf`] takes it.

@@ -85,8 +85,8 @@ impl Reconciler for Collector {
         let Some(place) = self.client.place_of(key) else { return Ok(Action::Done) };
         let Some(object) = self.client.get(&place).await? else { return Ok(Action::Done) };
         let facts = Facts::of(&object);
-        let owners = self.owners(&place, &facts).await?;
-        let dependents = self.dependents(key, &object);
+        let (owners, seen) = self.owners(&place, &facts).await?;
+        let dependents = self.dependents(key, &object, seen);
         match decide(&facts, &owners, dependents.as_ref()) {
             Decision::Nothing => Ok(Action::Done),
             Decision::Later => Ok(Action::After(INDEX_LAG)),
@@ -98,6 +98,10 @@ impl Reconciler for Collector {
     }
 }
 
+fn revision(object: &Object) -> Revision {
+    Revision(object.resource_version().parse().unwrap_or_default())
+}
+
 /// Whoever was faster did what was wanted.
 fn gone_is_fine(result: Result<(), ApiError>) -> Result<Action, ApiError> {
     match result {
@@ -107,17 +111,21 @@ fn gone_is_fine(result: Result<(), ApiError>) -> Result<Action, ApiError> {
 }
 
 impl Collector {
-    /// How each owner of an object stands, according to the store.
-    async fn owners(&self, place: &ObjectRef, facts: &Facts) -> Result<Vec<Standing>, ApiError> {
-        let mut standings = Vec::with_capacity(facts.owners.len());
+    /// How each owner of an object stands, according to the store, and the newest revision that this shows.
+    async fn owners(&self, place: &ObjectRef, facts: &Facts) -> Result<(Vec<Standing>, Revision), ApiError> {
+        let (mut standings, mut seen) = (Vec::with_capacity(facts.owners.len()), Revision::ZERO);
         for owner in &facts.owners {
             let standing = match self.place_of(place, owner) {
                 None => Standing::Unknown,
-                Some(at) => Standing::of(owner, self.client.get(&at).await?.as_ref()),
+                Some(at) => {
+                    let found = self.client.get(&at).await?;
+                    seen = seen.max(found.as_ref().map(revision).unwrap_or_default());
+                    Standing::of(owner, found.as_ref())
+                }
             };
             standings.push(standing);
         }
-        Ok(standings)
+        Ok((standings, seen))
     }
 
     /// Where an owner would be: beside the object if it is in a namespace. `None` if nothing of its kind is kept, or
@@ -131,11 +139,11 @@ impl Collector {
         Some(within.object(&owner.name))
     }
 
-    /// Who depends on an object. `None` while the index has not seen the object as it is now.
-    fn dependents(&self, key: &Key, object: &Object) -> Option<Dependents> {
-        let revision = object.resource_version().parse().ok().map(Revision)?;
+    /// Who depends on an object. `None` while the index has not seen the object as it is now, nor its owners: whatever
+    /// was made before an owner was told to wait is what it waits for.
+    fn dependents(&self, key: &Key, object: &Object, owners: Revision) -> Option<Dependents> {
         let index = self.index.lock();
-        (index.reached() >= Some(revision)).then(|| index.dependents(key, object.uid()))
+        (index.reached() >= Some(owners.max(revision(object)))).then(|| index.dependents(key, object.uid()))
     }
 
     /// Deletes an object, provided that it is still the one that was looked at.
