@@ -130,3 +130,32 @@ fn wrong_kind(text: &str) -> Option<String> {
     let detail = || format!("may have mixed case, but should otherwise match: {}", wrong.join(","));
     (!wrong.is_empty()).then(detail)
 }
+
+/// Why Go could not read the resources embedded in a value that stands at `base`; `resource` if it is one itself.
+pub(super) fn unreadable_in(node: &Node, base: &str, value: &Value, resource: bool) -> Option<FieldError> {
+    let child = |name: &str| if base.is_empty() { name.to_owned() } else { format!("{base}.{name}") };
+    let invalid = |name: &str, value: &Value, detail: String| {
+        Some(FieldError { wrong: Wrong::Invalid, field: child(name), value: Some(shown(value)), detail })
+    };
+    match value {
+        Value::Object(map) => map.iter().find_map(|(name, value)| {
+            let own = match name.as_str() {
+                _ if !resource => None,
+                "apiVersion" | "kind" if !value.is_string() => invalid(name, value, "must be a string".to_owned()),
+                "metadata" => unreadable(value).and_then(|message| invalid(name, value, message)),
+                _ => None,
+            };
+            let inner = || match (node.property(name), node.additional_properties().schema()) {
+                (Some(property), _) => unreadable_in(property, &child(name), value, property.is_embedded_resource()),
+                (None, Some(any)) => unreadable_in(any, &format!("{base}[{name}]"), value, any.is_embedded_resource()),
+                (None, None) => None,
+            };
+            own.or_else(inner)
+        }),
+        Value::Array(items) => items.iter().enumerate().find_map(|(at, item)| {
+            let inner = node.items()?;
+            unreadable_in(inner, &format!("{base}[{at}]"), item, inner.is_embedded_resource())
+        }),
+        _ => None,
+    }
+}

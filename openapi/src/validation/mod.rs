@@ -9,6 +9,7 @@ mod autoscaling;
 mod claim;
 mod config;
 mod cron;
+pub mod definition;
 mod endpoints;
 mod flow;
 mod job;

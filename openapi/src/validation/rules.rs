@@ -2,8 +2,8 @@
 
 use super::tree::{Errors, Node};
 use super::{
-    autoscaling, claim, config, endpoints, flow, job, networking, node, pod, policy, quota, rbac, review, service,
-    status, storage, webhook, workload,
+    autoscaling, claim, config, definition, endpoints, flow, job, networking, node, pod, policy, quota, rbac, review,
+    service, status, storage, webhook, workload,
 };
 use crate::builtin::Type;
 
@@ -80,7 +80,10 @@ pub(super) fn of(ty: &Type) -> Rules {
         "networking.k8s.io/v1" => networking(ty.name),
         "rbac.authorization.k8s.io/v1" => rbac(ty.name),
         "admissionregistration.k8s.io/v1" => admission(ty.name),
-        "apiextensions.k8s.io/v1" => nothing().metadata(Metadata::Common),
+        "apiextensions.k8s.io/v1" => Rules::new(Order::BodyThenChange, definition::body)
+            .change(definition::change)
+            .status(definition::status)
+            .metadata(Metadata::Common),
         "apiregistration.k8s.io/v1" => Rules::new(Order::ChangeThenWhole, webhook::api_service)
             .change(webhook::api_service_update)
             .metadata(Metadata::Common),

@@ -140,6 +140,11 @@ impl<'a> Node<'a> {
         entries.map(move |(key, value)| (key.as_str(), Node { value, path: path.join(Step::Key(key)) }))
     }
 
+    /// The place, as errors name it.
+    pub(super) fn path(&self) -> String {
+        self.path.to_string()
+    }
+
     pub(super) fn value(&self) -> &'a Value {
         self.value
     }
@@ -346,8 +351,17 @@ impl Errors {
     }
 
     pub(super) fn too_many(&mut self, at: &Node, items_max: usize) {
+        self.too_many_of(at, at.len(), items_max);
+    }
+
+    /// As [`Errors::too_many`], for items that are not counted one by one.
+    pub(super) fn too_many_of(&mut self, at: &Node, items: usize, items_max: usize) {
         let detail = format!("must have at most {items_max} item{}", if items_max == 1 { "" } else { "s" });
-        self.push(Wrong::TooMany, at, Some(at.len().to_string()), detail);
+        self.push(Wrong::TooMany, at, Some(items.to_string()), detail);
+    }
+
+    pub(super) fn extend(&mut self, errors: Vec<FieldError>) {
+        errors.into_iter().for_each(|error| self.add(error));
     }
 
     pub(super) fn negative(&mut self, at: &Node) {

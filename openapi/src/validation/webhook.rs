@@ -152,7 +152,7 @@ fn review_versions(errors: &mut Errors, list: &Node) {
     }
 }
 
-fn url(errors: &mut Errors, at: &Node) {
+pub(super) fn url(errors: &mut Errors, at: &Node) {
     let text = at.text();
     let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
     let (before, query) = before.split_once('?').unwrap_or((before, ""));
@@ -176,7 +176,7 @@ fn url(errors: &mut Errors, at: &Node) {
     }
 }
 
-fn service(errors: &mut Errors, at: &Node) {
+pub(super) fn service(errors: &mut Errors, at: &Node) {
     // Kubernetes takes the one for the other here.
     for (name, shown) in [("namespace", "name"), ("name", "namespace")] {
         if at.at(name).is_empty() {

@@ -4,7 +4,7 @@ mod address;
 mod code;
 mod mail;
 mod moment;
-mod uri;
+pub(crate) mod uri;
 
 use super::node::{Node, Type};
 use super::validate::Mode;

@@ -1,0 +1,129 @@
+//! Defaults of a schema: each must be what its own place allows.
+
+use serde_json::{Map, Value, json};
+
+use super::node::Node;
+use super::print::shown;
+use super::prune::{is_meta, is_pruned};
+use super::{embedded, validate};
+use crate::field::{FieldError, Wrong};
+
+/// What is wrong with the defaults of a schema that stands at `base`; `pruned` if they must not hold what is unknown.
+pub(crate) fn validate(root: &Node, base: &str, pruned: bool) -> Vec<FieldError> {
+    let mut checker = Checker { errors: Vec::new(), pruned };
+    checker.node(base, root, &Resource { node: root, steps: Vec::new(), inside_meta: false }, true);
+    checker.errors
+}
+
+/// Whether a default below holds something that its schema does not know.
+pub(crate) fn any_unpruned(node: &Node) -> bool {
+    let own = node.default_value().is_some_and(|value| !is_pruned(value, node, node.embedded));
+    let inner = node.additional_properties().schema().into_iter().chain(node.items());
+    own || node.properties().map(|(_, node)| node).chain(inner).any(any_unpruned)
+}
+
+#[derive(Clone)]
+enum Step {
+    Field(String),
+    Item,
+}
+
+/// The resource that a place belongs to, and the way to the place.
+#[derive(Clone)]
+struct Resource<'a> {
+    node: &'a Node,
+    steps: Vec<Step>,
+    /// The way leads through what the resource says of itself.
+    inside_meta: bool,
+}
+
+impl Resource<'_> {
+    fn step(&self, step: Step, inside_meta: bool) -> Self {
+        let mut inner = self.clone();
+        inner.steps.push(step);
+        inner.inside_meta |= inside_meta;
+        inner
+    }
+
+    /// The smallest object that holds the value at the end of the way.
+    fn around(&self, value: &Value) -> Value {
+        let wrap = |inner: Value, step: &Step| match step {
+            Step::Field(name) => Value::Object(Map::from_iter([(name.clone(), inner)])),
+            Step::Item => Value::Array(vec![inner]),
+        };
+        let mut object = self.steps.iter().rev().fold(value.clone(), wrap);
+        for (name, text) in [("apiVersion", "validation/v1"), ("kind", "Validation")] {
+            if object.is_object() && object.get(name).is_none() {
+                object[name] = json!(text);
+            }
+        }
+        object
+    }
+}
+
+struct Checker {
+    errors: Vec<FieldError>,
+    pruned: bool,
+}
+
+impl Checker {
+    fn node<'a>(&mut self, path: &str, node: &'a Node, resource: &Resource<'a>, is_root: bool) {
+        let own;
+        let resource = if node.embedded && !is_root {
+            own = Resource { node, steps: Vec::new(), inside_meta: false };
+            &own
+        } else {
+            resource
+        };
+        if let Some(value) = node.default_value() {
+            let at = format!("{path}.default");
+            if resource.inside_meta {
+                self.of_metadata(&at, node, value, resource);
+            } else {
+                self.of_value(&at, node, value, node.embedded || is_root);
+            }
+        }
+        if let Some(items) = node.items() {
+            self.node(&format!("{path}.items"), items, &resource.step(Step::Item, false), false);
+        }
+        for (name, property) in node.properties() {
+            let meta = (node.embedded || is_root) && is_meta(name);
+            let inner = resource.step(Step::Field(name.to_owned()), meta);
+            self.node(&format!("{path}.properties[{name}]"), property, &inner, false);
+        }
+    }
+
+    fn invalid(&mut self, at: &str, value: &Value, detail: String) {
+        let error = FieldError { wrong: Wrong::Invalid, field: at.to_owned(), value: Some(shown(value)), detail };
+        self.errors.push(error);
+    }
+
+    fn of_metadata(&mut self, at: &str, node: &Node, value: &Value, resource: &Resource) {
+        let object = resource.around(value);
+        let mut wrong = embedded::unreadable_in(resource.node, "", &object, true).into_iter().collect::<Vec<_>>();
+        if wrong.is_empty() {
+            wrong = embedded::validate(resource.node, "", &object, true);
+        }
+        let texts: Vec<String> = wrong.iter().map(FieldError::to_string).collect();
+        match texts.as_slice() {
+            [] => self.errors.extend(validate::preset(node, at, value)),
+            [one] => self.invalid(at, value, format!("must result in valid metadata: {one}")),
+            many => self.invalid(at, value, format!("must result in valid metadata: [{}]", many.join(", "))),
+        }
+    }
+
+    fn of_value(&mut self, at: &str, node: &Node, value: &Value, resource: bool) {
+        if self.pruned && !is_pruned(value, node, resource) {
+            self.invalid(at, value, "must not have unknown fields".to_owned());
+        }
+        if let Some(error) = embedded::unreadable_in(node, at, value, resource) {
+            return self.errors.push(error);
+        }
+        let wrong = embedded::validate(node, at, value, resource);
+        if wrong.is_empty() {
+            self.errors.extend(validate::preset(node, at, value));
+        } else {
+            self.errors.extend(wrong);
+        }
+    }
+}
