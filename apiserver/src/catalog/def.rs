@@ -92,8 +92,9 @@ impl ResourceDef {
         self.subresource("status").is_some()
     }
 
+    /// What is told of a resource whose definition is going leaves out what will be refused, with a reason.
     pub fn allows(&self, verb: &str) -> bool {
-        self.verbs.contains(&verb)
+        self.verbs.contains(&verb) || self.custom().is_some_and(|custom| custom.terminating)
     }
 
     /// Objects of it are kept. Reviews are answered and forgotten.

@@ -27,11 +27,28 @@ pub struct Create {
 /// Names that are tried before a generated one is given up.
 const NAMES_MAX: usize = 8;
 
+/// How often the definition of an object may change while it is made.
+const DEFINITIONS_MAX: usize = 4;
+
 /// What is kept of a prefix, so that prefix and suffix fit into a DNS label.
 const PREFIX_MAX: usize = 58;
 
 impl Resources {
     pub async fn create(&self, at: &Authorized<Collection>, request: &Create) -> Result<Written, ApiError> {
+        let mut at = at.clone();
+        for _ in 0..DEFINITIONS_MAX {
+            let tried = self.create_once(&at, request).await;
+            let refused = tried.as_ref().err().is_some_and(|error| error.reason() == "Conflict");
+            match self.redefined(at.get())? {
+                // Its definition has changed meanwhile, and so has what the object should look like.
+                Some(resource) if refused => at = at.narrow(|place| Collection { resource, ..place }),
+                _ => return tried,
+            }
+        }
+        Err(ApiError::unavailable("the definition of the object changes all the time"))
+    }
+
+    async fn create_once(&self, at: &Authorized<Collection>, request: &Create) -> Result<Written, ApiError> {
         let place = at.get();
         let Decoded { object, warnings } = request.body.decode(&place.resource, request.options.validation)?;
         let object = crate::convert::to_storage(object, &place.resource);

@@ -83,6 +83,16 @@ impl Resources {
         builtin.or_else(|| self.catalog(workspace).ok()?.stored_as(group, plural).cloned())
     }
 
+    /// The resource as it is defined now, if that is not how it was when the request came in.
+    pub(super) fn redefined(&self, at: &Collection) -> Result<Option<Arc<ResourceDef>>, ApiError> {
+        let ResourceDef { group, version, plural, .. } = &*at.resource;
+        let Some(custom) = at.resource.custom() else { return Ok(None) };
+        let catalog = self.catalog(&at.workspace)?;
+        let now = catalog.find(group, version, plural).ok_or_else(ApiError::no_such_path)?;
+        let changed = now.custom().is_some_and(|now| now.revision != custom.revision);
+        Ok(changed.then(|| now.clone()))
+    }
+
     pub(super) fn served(&self, workspace: &Workspace) -> Result<Served, ApiError> {
         let (catalogs, snapshot) = (&self.inner.catalogs, self.inner.store.recent());
         let mark = keyspace::mark(workspace, Mark::Definitions)?;

@@ -131,6 +131,11 @@ impl Resources {
         if is(at.resource(), "", "services") {
             return Ok(allocate::release(object));
         }
+        self.moved(at)
+    }
+
+    /// What is written together with any change of an object.
+    pub(super) fn moved(&self, at: &ObjectRef) -> Result<Vec<Beside>, ApiError> {
         if is_definition(at.resource()) {
             return Ok(vec![Beside::Move(Mark::Definitions, self.marked(at.workspace(), Mark::Definitions)?)]);
         }

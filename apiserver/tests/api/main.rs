@@ -3,6 +3,7 @@
 
 mod applying;
 mod crowding;
+mod defining;
 mod deleting;
 mod discovering;
 mod doors;
