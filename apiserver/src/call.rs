@@ -180,6 +180,7 @@ pub(crate) fn refuse(error: &ApiError, accept: Option<&str>) -> Response {
     if let Some(secs) = error.retry_after_secs() {
         headers.insert(header::RETRY_AFTER, secs.into());
     }
+    warn(&mut response, error.warnings());
     response
 }
 

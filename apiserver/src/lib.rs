@@ -17,6 +17,7 @@ pub mod client;
 mod convert;
 mod discovery;
 pub mod error;
+pub mod hooks;
 pub mod keyspace;
 pub mod managed_fields;
 pub mod media;

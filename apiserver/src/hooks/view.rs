@@ -1,0 +1,84 @@
+//! The objects of a request in the version that a hook asks for.
+
+use super::Ask;
+use super::ask::Kind;
+use crate::catalog::ResourceDef;
+use crate::error::ApiError;
+use crate::object::Object;
+use std::sync::Arc;
+
+/// A version of the requested resource. `None`: the one that was requested.
+pub(super) type Version = Option<Arc<ResourceDef>>;
+
+/// The object of a request and what it replaces, in one version of the resource.
+#[derive(Debug)]
+pub(super) struct View {
+    version: Version,
+    kind: Kind,
+    object: Option<Object>,
+    old: Option<Object>,
+    /// The object as requested, while it is shown in another version and nobody has touched it: that version may not be
+    /// able to say everything.
+    requested: Option<Object>,
+    touched: bool,
+}
+
+impl View {
+    pub(super) fn new(ask: &Ask<'_>, object: Option<Object>) -> Self {
+        let (kind, old) = (ask.kind_in(ask.resource), ask.old.cloned());
+        Self { version: None, kind, object, old, requested: None, touched: false }
+    }
+
+    pub(super) fn resource<'a>(&'a self, ask: &Ask<'a>) -> &'a ResourceDef {
+        self.version.as_deref().unwrap_or(ask.resource)
+    }
+
+    pub(super) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    pub(super) fn object(&self) -> Option<&Object> {
+        self.object.as_ref()
+    }
+
+    pub(super) fn old(&self) -> Option<&Object> {
+        self.old.as_ref()
+    }
+
+    pub(super) fn into_object(self) -> Option<Object> {
+        self.object
+    }
+
+    /// Takes another object for the one that is shown.
+    pub(super) fn put(&mut self, object: Object) {
+        (self.object, self.requested, self.touched) = (Some(object), None, true);
+    }
+
+    /// Shows the objects in another version. A part that has a kind of its own looks the same in all of them.
+    pub(super) async fn turn(&mut self, ask: &Ask<'_>, version: Version) -> Result<(), ApiError> {
+        let resource = version.as_deref().unwrap_or(ask.resource);
+        let kind = ask.kind_in(resource);
+        if kind != self.kind {
+            let back = kind == ask.kind_in(ask.resource);
+            self.old = match ask.old {
+                Some(old) if !back => Some(converted(ask, old.clone(), resource).await?),
+                old => old.cloned(),
+            };
+            if let Some(shown) = self.object.take() {
+                let object = if self.touched { shown } else { self.requested.take().unwrap_or(shown) };
+                if !back && !self.touched {
+                    self.requested = Some(object.clone());
+                }
+                let same = back && !self.touched;
+                self.object = Some(if same { object } else { converted(ask, object, resource).await? });
+            }
+            self.touched &= !back;
+        }
+        (self.kind, self.version) = (kind, version);
+        Ok(())
+    }
+}
+
+async fn converted(ask: &Ask<'_>, object: Object, to: &ResourceDef) -> Result<Object, ApiError> {
+    ask.versions.convert(object, to).await.map_err(ApiError::internal)
+}
