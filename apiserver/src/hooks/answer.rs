@@ -1,10 +1,13 @@
 //! What came back from a hook, read as Kubernetes' client reads answers.
 
+use super::syntax;
+use crate::body::Body;
+use crate::media::Encoding;
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::error::Error;
 use std::io;
 use std::time::Duration;
@@ -12,11 +15,14 @@ use std::time::Duration;
 /// What is repeated of a text that should have been a review: Kubernetes' own bound.
 const TEXT_BYTES_MAX: usize = 2048;
 
+/// YAML takes long to read, and nobody means to send it.
+const YAML_BYTES_MAX: usize = 64 << 10;
+
 #[derive(Debug)]
 pub(super) struct Answer {
-    code: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
+    pub(super) code: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
 }
 
 /// Reads an answer that is not too large.
@@ -62,10 +68,23 @@ impl Answer {
             return Err(format!("0-length response with status code: {code} and content type: {content_type}"));
         }
         let unreadable = |why: &str| format!("couldn't get version/kind; json parse error: {why}");
-        match serde_json::from_slice(&self.body) {
-            Ok(tree @ Value::Object(_)) => Ok(tree),
-            Ok(_) => Err(unreadable("json: cannot unmarshal it into Go value of type struct")),
-            Err(error) => Err(unreadable(&error.to_string())),
+        let tree = if self.body.trim_ascii_start().starts_with(b"{") {
+            serde_json::from_slice(&self.body).map_err(|error| unreadable(&syntax::words(&self.body, &error)))?
+        } else if self.body.len() > YAML_BYTES_MAX {
+            return Err(unreadable("the answer does not begin like an object"));
+        } else {
+            // Go takes for YAML whatever does not begin like an object.
+            let body = Body::Encoded { bytes: self.body.clone(), encoding: Encoding::Yaml };
+            body.tree().map_err(|error| error.to_string())?
+        };
+        match tree {
+            Value::Object(_) => Ok(tree),
+            Value::Null => Ok(json!({})),
+            other => {
+                let fields =
+                    r#"APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"""#;
+                Err(unreadable(&syntax::mismatch(&other, &format!("value of type struct {{ {fields} }}"))))
+            }
         }
     }
 

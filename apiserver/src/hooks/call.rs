@@ -59,8 +59,9 @@ const IDLE_MAX: usize = 25;
 const IDLE_FOR: Duration = Duration::from_secs(90);
 /// How often a hook may ask for patience: Kubernetes' own bound.
 const RETRIES_MAX: usize = 10;
-/// An answer may be this large, or a few times as large as the question.
-const ANSWER_BYTES: usize = 8 << 20;
+/// An answer may be this large, or a few times as large as the question: a patch that makes an object as large as it may
+/// be fits.
+const ANSWER_BYTES: usize = 4 << 20;
 const ANSWER_GROWTH: usize = 4;
 
 /// What Go says when time is up.
@@ -105,12 +106,17 @@ impl HttpCaller {
         Ok(Line { host, port, server_name: to.server_name(), ca, http2: to.is_local() })
     }
 
-    fn sender(&self, line: Line) -> Result<Sender, CallError> {
+    fn known(&self, line: &Line) -> Option<Sender> {
         let mut lines = self.lines.lock();
-        if let Some(at) = lines.iter().position(|(known, _)| *known == line) {
-            let found = lines.remove(at).ok_or_else(|| CallError::Unprepared("no connection".to_owned()))?;
-            lines.push_back(found.clone());
-            return Ok(found.1);
+        let at = lines.iter().position(|(known, _)| known == line)?;
+        let found = lines.remove(at)?;
+        lines.push_back(found.clone());
+        Some(found.1)
+    }
+
+    fn sender(&self, line: Line) -> Result<Sender, CallError> {
+        if let Some(sender) = self.known(&line) {
+            return Ok(sender);
         }
         let tls = trust::config(line.ca.as_deref(), line.http2).map_err(CallError::Unprepared)?;
         let sender = Client::builder(TokioExecutor::new())
@@ -119,7 +125,12 @@ impl HttpCaller {
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())
             .build(Connector::new(line.clone(), tls).map_err(CallError::Unprepared)?);
-        if lines.len() == LINES_MAX {
+        // Somebody else may have come as far meanwhile; his connections are as good as these.
+        if let Some(sender) = self.known(&line) {
+            return Ok(sender);
+        }
+        let mut lines = self.lines.lock();
+        if lines.len() >= LINES_MAX {
             lines.pop_front();
         }
         lines.push_back((line, sender.clone()));

@@ -18,7 +18,7 @@ pub(super) enum Failure {
 
 impl Webhook {
     /// What the hook answers, yes or no.
-    pub(super) async fn consult(&self, ask: &Ask<'_>, view: &View, role: Role) -> Result<Verdict, Failure> {
+    pub(super) async fn consult(&self, ask: &Ask<'_>, view: &View<'_>, role: Role) -> Result<Verdict, Failure> {
         self.check_dry_run(ask)?;
         let review = Review::new(self, ask, view)
             .map_err(|why| Failure::Calling(format!("could not create admission objects: {why}")))?;

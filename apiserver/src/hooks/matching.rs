@@ -76,7 +76,7 @@ impl Webhook {
     }
 
     /// Whether nothing that the hook said besides keeps it from being asked.
-    pub(super) fn conditions_hold(&self, ask: &Ask<'_>, view: &View) -> Result<bool, ApiError> {
+    pub(super) fn conditions_hold(&self, ask: &Ask<'_>, view: &View<'_>) -> Result<bool, ApiError> {
         let Some(conditions) = &self.conditions else { return Ok(true) };
         match evaluated(&**conditions, ask, view) {
             Ok(holds) => Ok(holds),
@@ -95,7 +95,7 @@ fn is_selected(selector: &LabelSelector, object: &Object) -> bool {
 }
 
 /// One that does not hold decides, whatever went wrong with others.
-fn evaluated(conditions: &dyn Evaluate, ask: &Ask<'_>, view: &View) -> Result<bool, String> {
+fn evaluated(conditions: &dyn Evaluate, ask: &Ask<'_>, view: &View<'_>) -> Result<bool, String> {
     let request = review::without_objects(ask, view);
     let (object, old) = (view.object(), view.old());
     let results = conditions.evaluate(&Subject { request: &request, object, old, ask });

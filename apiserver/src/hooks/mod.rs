@@ -17,6 +17,7 @@ mod matching;
 mod mutate;
 mod review;
 mod rules;
+mod syntax;
 mod told;
 mod trust;
 mod validate;

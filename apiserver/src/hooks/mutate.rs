@@ -2,6 +2,7 @@
 
 use super::again::Again;
 use super::consult::{Failure, check_allowed};
+use super::syntax;
 use super::verdict::{Role, Verdict};
 use super::view::View;
 use super::webhook::Webhook;
@@ -10,6 +11,7 @@ use crate::error::ApiError;
 use crate::object::Object;
 use crate::patch::{self, PatchError};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// What hooks made of an object.
 #[derive(Clone, Debug)]
@@ -29,7 +31,7 @@ impl Hooks {
         let mut run = Run {
             ask,
             hooks: &self.mutating,
-            view: View::new(ask, object),
+            view: View::new(ask, object.map(Cow::Owned)),
             told: Told::default(),
             again: Again::default(),
             was_changed: false,
@@ -44,7 +46,7 @@ impl Hooks {
 struct Run<'a> {
     ask: &'a Ask<'a>,
     hooks: &'a [Webhook],
-    view: View,
+    view: View<'a>,
     told: Told,
     again: Again,
     was_changed: bool,
@@ -139,17 +141,22 @@ fn operations(verdict: &Verdict) -> Result<Option<Vec<Value>>, Failure> {
         return Ok(None);
     }
     let undecodable = |why: String| Failure::Calling(format!("received undecodable patch in webhook response: {why}"));
-    match serde_json::from_slice(&verdict.patch).map_err(|error| undecodable(error.to_string()))? {
-        Value::Array(operations) if operations.iter().all(|one| one.is_object() || one.is_null()) => {
-            Ok(Some(operations).filter(|operations| !operations.is_empty()))
-        }
+    let tree = serde_json::from_slice(&verdict.patch);
+    match tree.map_err(|error| undecodable(syntax::words(&verdict.patch, &error)))? {
+        Value::Array(operations) => match operations.iter().find(|one| !one.is_object() && !one.is_null()) {
+            Some(other) => Err(undecodable(syntax::mismatch(other, "value of type jsonpatch.Operation"))),
+            None => Ok(Some(operations).filter(|operations| !operations.is_empty())),
+        },
         Value::Null => Ok(None),
-        _ => Err(undecodable("json: cannot unmarshal it into Go value of type jsonpatch.Patch".to_owned())),
+        other => Err(undecodable(syntax::mismatch(&other, "value of type jsonpatch.Patch"))),
     }
 }
 
 fn patched(object: &Object, patch: &[u8]) -> Result<Object, String> {
-    let tree = Value::from(object.clone());
-    let tree = patch::json(&tree, patch).map_err(|error: PatchError| error.to_string())?;
+    let tree = patch::json(&Value::from(object.clone()), patch).map_err(|error| match error {
+        // What a client is told of before, is an operation of no known kind here.
+        PatchError::Malformed(_) => "Unexpected kind: unknown".to_owned(),
+        other => other.to_string(),
+    })?;
     Object::try_from(tree).map_err(|error| error.to_string())
 }

@@ -42,7 +42,7 @@ pub(super) struct Review {
 }
 
 impl Review {
-    pub(super) fn new(webhook: &Webhook, ask: &Ask<'_>, view: &View) -> Result<Self, String> {
+    pub(super) fn new(webhook: &Webhook, ask: &Ask<'_>, view: &View<'_>) -> Result<Self, String> {
         let version = ReviewVersion::choose(&webhook.review_versions)
             .ok_or("webhook does not accept known AdmissionReview versions (v1, v1beta1)")?;
         let uid = ask.ambient.uid();
@@ -60,7 +60,7 @@ impl Review {
 }
 
 /// The request as match conditions see it.
-pub(super) fn without_objects(ask: &Ask<'_>, view: &View) -> Value {
+pub(super) fn without_objects(ask: &Ask<'_>, view: &View<'_>) -> Value {
     serde_json::to_value(Request::about(ask, view)).unwrap_or_default()
 }
 
@@ -103,7 +103,7 @@ struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    fn about(ask: &'a Ask<'a>, view: &'a View) -> Self {
+    fn about(ask: &'a Ask<'a>, view: &'a View<'a>) -> Self {
         let (asked, seen) = (ask.resource, view.resource(ask));
         Self {
             uid: None,

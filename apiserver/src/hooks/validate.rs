@@ -10,12 +10,13 @@ use crate::error::ApiError;
 use crate::object::Object;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A hook that is to be asked, and what it is shown.
 struct Question<'a> {
     hook: &'a Webhook,
-    view: Arc<View>,
+    view: Arc<View<'a>>,
     /// Its place among those that are asked.
     index: usize,
 }
@@ -42,9 +43,9 @@ impl Hooks {
         }
     }
 
-    async fn questions(&self, ask: &Ask<'_>, object: Option<&Object>) -> Result<Vec<Question<'_>>, ApiError> {
-        let mut questions: Vec<Question<'_>> = Vec::new();
-        let mut views: Vec<(Kind, String, Arc<View>)> = Vec::new();
+    async fn questions<'a>(&'a self, ask: &Ask<'a>, object: Option<&'a Object>) -> Result<Vec<Question<'a>>, ApiError> {
+        let mut questions: Vec<Question<'a>> = Vec::new();
+        let mut views: Vec<(Kind, String, Arc<View<'a>>)> = Vec::new();
         for hook in &self.validating {
             let Some(version) = hook.wants(ask, object)? else { continue };
             let resource = version.as_deref().unwrap_or(ask.resource);
@@ -53,7 +54,7 @@ impl Hooks {
             let view = match known {
                 Some((_, _, view)) => view.clone(),
                 None => {
-                    let mut view = View::new(ask, object.cloned());
+                    let mut view = View::new(ask, object.map(Cow::Borrowed));
                     view.turn(ask, version).await?;
                     let view = Arc::new(view);
                     views.push((kind, plural, view.clone()));

@@ -170,7 +170,7 @@ async fn answers_that_are_none_are_explained_as_by_kubernetes() {
     check(307, "text/html", html, moved).await;
     let empty = "0-length response with status code: 200 and content type: text/html";
     check(200, "text/html", "", empty).await;
-    for garbage in [html, "[]", "\"x\"", "{\"a\":", "null"] {
+    for garbage in [html, "[]", "\"x\"", "{\"a\":", "5"] {
         let server = answering(move || response(200, "text/html", garbage)).await;
         let text = failed(post(&caller(), &server.at("localhost")).await);
         assert!(text.starts_with("couldn't get version/kind; json parse error: "), "{garbage}: {text}");
@@ -203,7 +203,7 @@ async fn an_answer_without_end_is_cut_off() {
     })
     .await;
     let text = failed(post(&caller(), &server.at("localhost")).await);
-    assert!(text.ends_with("the answer is larger than 8388608 bytes"), "{text}");
+    assert!(text.ends_with("the answer is larger than 4194304 bytes"), "{text}");
     assert!(sent.load(Ordering::Relaxed) < 32 << 20);
 }
 
@@ -238,10 +238,10 @@ async fn a_hook_that_never_finishes_is_not_waited_for() {
     let stuck = Arc::new(Notify::new());
     let told = stuck.clone();
     // More than is sent before the other side has begun to read.
-    let blank = bytes::Bytes::from(vec![b' '; 1 << 20]);
+    let blank = bytes::Bytes::from(vec![b' '; 1 << 19]);
     let server = answering(move || {
         let told = told.clone();
-        let first = stream::iter(vec![Ok::<_, Infallible>(blank.clone()); 5]);
+        let first = stream::iter(vec![Ok::<_, Infallible>(blank.clone()); 7]);
         let rest = stream::once(async move {
             told.notify_one();
             std::future::pending().await

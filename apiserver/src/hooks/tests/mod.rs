@@ -7,3 +7,4 @@ mod mutating;
 mod stage;
 mod tls;
 mod validating;
+mod vectors;

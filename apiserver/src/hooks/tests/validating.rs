@@ -159,9 +159,10 @@ async fn answers_of_another_type_cannot_be_read() {
     let text = "converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion";
     both(beta, &failed(text)).await;
     let status: Script = |_, _| Ok(json!({ "kind": "Pod", "apiVersion": "v1" }));
-    both(status, &failed("no kind \"Pod\" is registered for version \"v1\"")).await;
+    both(status, &failed("no kind \"Pod\" is registered for version \"v1\" in scheme \"pkg/runtime/scheme.go:111\""))
+        .await;
     let word: Script = |_, review| Ok(answer(review, json!({ "allowed": "yes" })));
-    let text = "json: cannot unmarshal string into Go struct field AdmissionReview.response.allowed of type bool";
+    let text = "json: cannot unmarshal string into Go struct field AdmissionResponse.response.allowed of type bool";
     both(word, &failed(text)).await;
     let patch: Script = |_, review| Ok(answer(review, json!({ "allowed": true, "patch": "a$b=" })));
     both(patch, &failed("illegal base64 data at input byte 1")).await;
