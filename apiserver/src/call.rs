@@ -162,7 +162,7 @@ pub(crate) fn warn(response: &mut Response, warnings: &[String]) {
         let text: String = warning.chars().take(each.min(left)).collect();
         left -= text.chars().count();
         let quoted = format!("299 - {text:?}");
-        if let Ok(value) = HeaderValue::from_str(&quoted) {
+        if let Ok(value) = HeaderValue::from_bytes(quoted.as_bytes()) {
             response.headers_mut().append(header::WARNING, value);
         }
         if left == 0 {
@@ -186,6 +186,7 @@ pub(crate) fn refuse(error: &ApiError, accept: Option<&str>) -> Response {
     if let Some(secs) = error.retry_after_secs() {
         headers.insert(header::RETRY_AFTER, secs.into());
     }
+    warn(&mut response, error.warnings());
     response
 }
 
@@ -202,4 +203,17 @@ pub(crate) fn plain(code: StatusCode, text: String) -> Response {
 /// Room for a few events before the first is sent.
 pub(crate) fn event_buffer() -> BytesMut {
     BytesMut::with_capacity(4096)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_carries_warnings_in_any_language() {
+        let warnings = ["zu groß", "say \"it\"", "zu groß"].map(str::to_owned).to_vec();
+        let response = refuse(&ApiError::bad_request("no").with_warnings(warnings), None);
+        let found: Vec<_> = response.headers().get_all(header::WARNING).iter().map(HeaderValue::as_bytes).collect();
+        assert_eq!(found, ["299 - \"zu groß\"".as_bytes(), b"299 - \"say \\\"it\\\"\""]);
+    }
 }

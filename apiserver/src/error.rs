@@ -6,6 +6,7 @@ use crate::managed_fields::{self, Conflicts};
 use crate::place::ObjectRef;
 use openapi::FieldError;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::fmt;
 use storage::{CommitError, ReadError, Revision};
 
@@ -16,7 +17,7 @@ pub struct ApiError(Box<Refusal>);
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Refusal {
     code: u16,
-    reason: &'static str,
+    reason: Cow<'static, str>,
     message: String,
     group: String,
     kind: String,
@@ -26,18 +27,20 @@ struct Refusal {
     retry_after_secs: u32,
     /// Where an expired list goes on.
     resume: Option<String>,
+    /// What its author should be told besides.
+    warnings: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Cause {
-    reason: &'static str,
+    reason: Cow<'static, str>,
     message: String,
     field: String,
 }
 
 impl ApiError {
     fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self(Box::new(Refusal { code, reason, message: message.into(), ..Refusal::default() }))
+        Self(Box::new(Refusal { code, reason: reason.into(), message: message.into(), ..Refusal::default() }))
     }
 
     fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
@@ -46,7 +49,7 @@ impl ApiError {
     }
 
     fn because(mut self, reason: &'static str, message: impl Into<String>, field: &str) -> Self {
-        self.0.causes.push(Cause { reason, message: message.into(), field: field.to_owned() });
+        self.0.causes.push(Cause { reason: reason.into(), message: message.into(), field: field.to_owned() });
         self
     }
 
@@ -230,12 +233,55 @@ impl ApiError {
         Self::new(500, "", "resourceVersion should not be set on objects to be created")
     }
 
+    /// A webhook does not want it, and says why in a `Status` of its own. Nothing below 400 is a refusal.
+    pub fn denied_by_webhook(webhook: &str, status: Map<String, Value>) -> Self {
+        let status = Value::Object(status);
+        let (reason, said) = (text(&status, "reason"), text(&status, "message"));
+        let denied = format!("admission webhook {webhook:?} denied the request");
+        let message = match if said.is_empty() { &reason } else { &said } {
+            why if why.is_empty() => format!("{denied} without explanation"),
+            why => format!("{denied}: {why}"),
+        };
+        let code = status["code"].as_i64().unwrap_or_default().max(400);
+        let details = &status["details"];
+        let cause = |cause: &Value| Cause {
+            reason: text(cause, "reason").into(),
+            message: text(cause, "message"),
+            field: text(cause, "field"),
+        };
+        Self(Box::new(Refusal {
+            // There are no codes of four digits in HTTP.
+            code: u16::try_from(code).ok().filter(|code| *code < 1000).unwrap_or(500),
+            reason: reason.into(),
+            message,
+            group: text(details, "group"),
+            kind: text(details, "kind"),
+            name: text(details, "name"),
+            uid: text(details, "uid"),
+            causes: details["causes"].as_array().into_iter().flatten().map(cause).collect(),
+            retry_after_secs: details["retryAfterSeconds"].as_u64().and_then(|secs| secs.try_into().ok()).unwrap_or(0),
+            ..Refusal::default()
+        }))
+    }
+
+    /// The same, with what its author should be told besides.
+    #[must_use]
+    pub fn with_warnings(mut self, mut warnings: Vec<String>) -> Self {
+        warnings.append(&mut self.0.warnings);
+        self.0.warnings = warnings;
+        self
+    }
+
+    pub fn warnings(&self) -> &[String] {
+        &self.0.warnings
+    }
+
     pub fn code(&self) -> u16 {
         self.0.code
     }
 
-    pub fn reason(&self) -> &'static str {
-        self.0.reason
+    pub fn reason(&self) -> &str {
+        &self.0.reason
     }
 
     pub fn message(&self) -> &str {
@@ -287,13 +333,17 @@ impl Refusal {
 impl Cause {
     fn told(&self) -> Value {
         let mut cause = json!({ "message": self.message });
-        for (key, word) in [("reason", self.reason), ("field", &self.field)] {
+        for (key, word) in [("reason", &*self.reason), ("field", &self.field)] {
             if !word.is_empty() {
                 cause[key] = json!(word);
             }
         }
         cause
     }
+}
+
+fn text(tree: &Value, field: &str) -> String {
+    tree[field].as_str().unwrap_or_default().to_owned()
 }
 
 impl fmt::Display for ApiError {

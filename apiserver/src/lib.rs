@@ -19,6 +19,7 @@ pub mod custom;
 mod discovery;
 pub mod error;
 mod go;
+pub mod hooks;
 pub mod jsonpath;
 pub mod keyspace;
 pub mod managed_fields;

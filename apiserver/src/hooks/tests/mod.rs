@@ -1,0 +1,10 @@
+//! Webhooks that are asked: in memory, by a script, and over the network, by servers of every sort.
+
+mod calling;
+mod converting;
+mod matching;
+mod mutating;
+mod stage;
+mod tls;
+mod validating;
+mod vectors;

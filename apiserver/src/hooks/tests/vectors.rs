@@ -1,0 +1,101 @@
+//! What Kubernetes makes of the same answers, patches, denials and rules. The lines are written by `make generate`.
+
+use super::stage::{Caller, answer, by_path, hook, scene};
+use crate::error::ApiError;
+use crate::hooks::Ask;
+use crate::hooks::answer::Answer;
+use crate::hooks::review::{Review, ReviewVersion};
+use crate::hooks::rules::Rule;
+use crate::hooks::verdict::{Role, Unusable};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderMap, StatusCode, header};
+use serde_json::{Value, json};
+
+/// The vectors that have such a field.
+fn vectors(field: &str) -> Vec<Value> {
+    let all = include_str!("vectors.jsonl").lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let found: Vec<Value> = all.filter(|vector| vector.get(field).is_some()).collect();
+    assert!(!found.is_empty(), "{field}");
+    found
+}
+
+fn text<'a>(vector: &'a Value, field: &str) -> &'a str {
+    vector[field].as_str().unwrap_or_default()
+}
+
+fn said(vector: &Value, role: Role) -> String {
+    let mut headers = HeaderMap::new();
+    if !text(vector, "contentType").is_empty() {
+        headers.insert(header::CONTENT_TYPE, text(vector, "contentType").parse().unwrap());
+    }
+    let code = StatusCode::from_u16(vector["code"].as_u64().unwrap().try_into().unwrap()).unwrap();
+    let answer = Answer { code, headers, body: text(vector, "answer").to_owned().into() };
+    let version = if vector["version"] == "v1" { ReviewVersion::V1 } else { ReviewVersion::V1Beta1 };
+    let review = Review { version, uid: "U".to_owned(), bytes: Default::default() };
+    match answer.tree().map_err(Unusable::Undecodable).and_then(|tree| review.verdict(&tree, role)) {
+        Ok(_) => String::new(),
+        Err(Unusable::Undecodable(why)) => format!("failed to call webhook: {why}"),
+        Err(Unusable::Invalid(why)) => format!("received invalid webhook response: {why}"),
+    }
+}
+
+#[test]
+fn answers_are_taken_as_in_go() {
+    let mut wrong = Vec::new();
+    for vector in vectors("answer") {
+        for (role, field) in [(Role::Validating, "validating"), (Role::Mutating, "mutating")] {
+            let (found, expect) = (said(&vector, role), text(&vector, field));
+            if found != expect {
+                wrong.push(format!("{}\n   Go: {expect}\n here: {found}", vector["answer"]));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn patches_are_taken_as_in_go() {
+    for vector in vectors("patch") {
+        let mut scene = scene("CREATE v1/configmaps n/w");
+        scene.object.as_mut().unwrap()["b"] = json!(1);
+        scene.options = vector.clone();
+        scene.script = |_, review| {
+            let patch = STANDARD.encode(text(&review["request"]["options"], "patch"));
+            Ok(answer(review, json!({ "allowed": true, "patchType": "JSONPatch", "patch": patch })))
+        };
+        let found = scene.mutate(&[hook("h", json!({}))]).await.result.err().map(|error| error.message().to_owned());
+        let call =
+            "Internal error occurred: failed calling webhook \"h.example.com\": received undecodable patch in webhook";
+        let undecodable = vector["undecodable"].as_str().map(|why| format!("{call} response: {why}"));
+        let unfit = vector["unfit"].as_str().map(|why| format!("Internal error occurred: {why}"));
+        assert_eq!(found, undecodable.or(unfit), "{vector}");
+    }
+}
+
+#[test]
+fn denials_are_told_as_in_go() {
+    for vector in vectors("denial") {
+        let status = vector["denial"].as_object().cloned().unwrap_or_default();
+        assert_eq!(ApiError::denied_by_webhook("hook.example.com", status).status(), vector["told"], "{vector}");
+    }
+}
+
+#[tokio::test]
+async fn rules_mean_the_same_requests_as_in_go() {
+    let requests = vectors("requests").remove(0);
+    let scenes: Vec<_> =
+        requests["requests"].as_array().unwrap().iter().map(|line| scene(line.as_str().unwrap())).collect();
+    let rules = vectors("rule");
+    for (at, scene) in scenes.iter().enumerate() {
+        let caller = Caller::new(by_path);
+        let check = async |ask: &Ask<'_>| {
+            for vector in &rules {
+                let meant = Rule::read(&vector["rule"]).matches(ask, ask.resource);
+                let expect = text(vector, "meant").as_bytes()[at] == b'1';
+                assert_eq!(meant, expect, "{} {}", vector["rule"], requests["requests"][at]);
+            }
+        };
+        scene.play(&caller, check).await;
+    }
+}

@@ -1,0 +1,135 @@
+//! Whom a hook has to be vouched for by.
+
+use std::io;
+use std::sync::Arc;
+use tokio_rustls::rustls::client::WebPkiServerVerifier;
+use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::server::ParsedCertificate;
+use tokio_rustls::rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+use x509_parser::parse_x509_certificate;
+
+/// Trusts what these authorities signed, and nobody if there are none.
+pub(super) fn config(authorities: Option<&[u8]>, http2: bool) -> Result<ClientConfig, String> {
+    let provider = Arc::new(default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let mut config = match authorities {
+        None => builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth(),
+        Some(pem) => {
+            let unreadable = "unable to load root certificates: unable to parse bytes as PEM block";
+            let named: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(pem).flatten().collect();
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(named.iter().cloned());
+            let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+            let inner = inner.map_err(|_| unreadable)?;
+            let verifier = Arc::new(Verifier { inner, named });
+            builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+        }
+    };
+    config.alpn_protocols = if http2 { vec![b"h2".to_vec(), b"http/1.1".to_vec()] } else { vec![b"http/1.1".to_vec()] };
+    Ok(config)
+}
+
+/// Accepts what Go accepts: also a certificate that is itself among the authorities, as those are which sign
+/// themselves. The usual verifier takes no authority for a server.
+#[derive(Debug)]
+struct Verifier {
+    inner: Arc<WebPkiServerVerifier>,
+    named: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if !self.named.contains(end_entity) {
+            return self.inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        }
+        check_itself(end_entity, now)?;
+        let parsed = ParsedCertificate::try_from(end_entity)?;
+        tokio_rustls::rustls::client::verify_server_name(&parsed, server_name)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}
+
+/// A certificate that nobody else vouches for has to be of this time, and a server's.
+fn check_itself(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Error> {
+    let refused = Error::InvalidCertificate;
+    let (_, parsed) = parse_x509_certificate(certificate).map_err(|_| refused(CertificateError::BadEncoding))?;
+    let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    if now < parsed.validity().not_before.timestamp() {
+        return Err(refused(CertificateError::NotValidYet));
+    }
+    if now > parsed.validity().not_after.timestamp() {
+        return Err(refused(CertificateError::Expired));
+    }
+    match parsed.extended_key_usage() {
+        Ok(None) => Ok(()),
+        Ok(Some(usage)) if usage.value.server_auth || usage.value.any => Ok(()),
+        _ => Err(refused(CertificateError::InvalidPurpose)),
+    }
+}
+
+/// Why a handshake failed, in Go's words where they are known.
+pub(super) fn reason(error: &io::Error, server_name: &str, has_authorities: bool) -> String {
+    let found = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    let why = match found {
+        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) if !has_authorities => {
+            "certificate signed by unknown authority: the webhook configuration has no caBundle, and this server \
+             trusts no other authorities"
+        }
+        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
+            "certificate signed by unknown authority"
+        }
+        Some(Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        )) => return format!("tls: failed to verify certificate: x509: certificate is not valid for {server_name}"),
+        Some(Error::InvalidCertificate(
+            CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. },
+        )) => "certificate has expired or is not yet valid",
+        Some(Error::InvalidCertificate(
+            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. },
+        )) => "certificate specifies an incompatible key usage",
+        Some(Error::InvalidMessage(_)) => return "tls: first record does not look like a TLS handshake".to_owned(),
+        Some(other) => return format!("tls: {other}"),
+        None if error.kind() == io::ErrorKind::UnexpectedEof => return "EOF".to_owned(),
+        None => return error.to_string(),
+    };
+    format!("tls: failed to verify certificate: x509: {why}")
+}
