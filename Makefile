@@ -91,6 +91,7 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 	cd openapi/generate/validation && go run . cases ../../src/validation/vectors.txt
 	cd apiserver/generate/print && go run .
 	cd apiserver/generate/apply && go run .
+	cd expression/generate && go run .
 
 bench: bench-storage bench-api ## Measure everything that can be measured
 
