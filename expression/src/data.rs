@@ -1,5 +1,8 @@
 //! Lists and maps, whether they stand in a document or were made by an expression, and how documents are read.
 
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -22,6 +25,8 @@ pub struct List<'a>(pub(crate) Elements<'a>);
 pub(crate) enum Elements<'a> {
     Read(&'a [Json], &'a Items),
     Made(Arc<Vec<Value<'a>>>),
+    /// Two lists as one. Joining takes no time, so that a loop of sums costs what it is said to cost.
+    Joined(Arc<(List<'a>, List<'a>)>, usize),
 }
 
 impl<'a> From<Vec<Value<'a>>> for List<'a> {
@@ -35,6 +40,7 @@ impl<'a> List<'a> {
         match &self.0 {
             Elements::Read(elements, _) => elements.len(),
             Elements::Made(elements) => elements.len(),
+            Elements::Joined(_, length) => *length,
         }
     }
 
@@ -42,11 +48,20 @@ impl<'a> List<'a> {
         self.len() == 0
     }
 
+    pub(crate) fn join(left: List<'a>, right: List<'a>) -> List<'a> {
+        let length = left.len() + right.len();
+        List(Elements::Joined(Arc::new((left, right)), length))
+    }
+
     /// An element, if there are so many; an error if the document has something there that its declaration rules out.
     pub fn get(&self, index: usize) -> Option<Result<Value<'a>, Error>> {
         match &self.0 {
             Elements::Read(elements, items) => Some(read(elements.get(index)?, &items.declared)),
             Elements::Made(elements) => Some(Ok(elements.get(index)?.clone())),
+            Elements::Joined(lists, _) => {
+                let middle = lists.0.len();
+                if index < middle { lists.0.get(index) } else { lists.1.get(index - middle) }
+            }
         }
     }
 
@@ -62,7 +77,7 @@ impl<'a> List<'a> {
     pub(crate) fn identity(&self) -> &Identity {
         match &self.0 {
             Elements::Read(_, items) => &items.identity,
-            Elements::Made(_) => &Identity::Order,
+            Elements::Made(_) | Elements::Joined(..) => &Identity::Order,
         }
     }
 
@@ -85,11 +100,72 @@ pub(crate) enum Entries<'a> {
     Made(Arc<Made<'a>>),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Made<'a> {
-    pub(crate) entries: Vec<(Value<'a>, Value<'a>)>,
+    pub(crate) entries: BTreeMap<Key<'a>, Value<'a>>,
     pub(crate) ty: Option<Arc<Object>>,
 }
+
+/// A value as a key: ordered by type, then by value. Keys of types that are none are all the same, after the rest.
+#[derive(Clone, Debug)]
+pub(crate) struct Key<'a>(pub(crate) Value<'a>);
+
+/// Lets a map be asked for a key that does not live as long as the map's own.
+trait AsKey {
+    fn value(&self) -> &Value<'_>;
+}
+
+impl AsKey for Key<'_> {
+    fn value(&self) -> &Value<'_> {
+        &self.0
+    }
+}
+
+impl<'k, 'a: 'k> Borrow<dyn AsKey + 'k> for Key<'a> {
+    fn borrow(&self) -> &(dyn AsKey + 'k) {
+        self
+    }
+}
+
+impl Ord for dyn AsKey + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        key_order(self.value(), other.value())
+    }
+}
+
+impl PartialOrd for dyn AsKey + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for dyn AsKey + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for dyn AsKey + '_ {}
+
+impl Ord for Key<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        key_order(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for Key<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Key<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Key<'_> {}
 
 /// Later entries replace earlier ones with the same key.
 impl<'a> From<Vec<(Value<'a>, Value<'a>)>> for Map<'a> {
@@ -99,11 +175,8 @@ impl<'a> From<Vec<(Value<'a>, Value<'a>)>> for Map<'a> {
 }
 
 impl<'a> Map<'a> {
-    pub(crate) fn made(mut entries: Vec<(Value<'a>, Value<'a>)>, ty: Option<Arc<Object>>) -> Map<'a> {
-        entries.sort_by(|one, two| key_order(&one.0, &two.0));
-        entries.reverse();
-        entries.dedup_by(|one, two| key_order(&one.0, &two.0).is_eq());
-        entries.reverse();
+    pub(crate) fn made(entries: Vec<(Value<'a>, Value<'a>)>, ty: Option<Arc<Object>>) -> Map<'a> {
+        let entries = entries.into_iter().map(|(key, value)| (Key(key), value)).collect();
         Map(Entries::Made(Arc::new(Made { entries, ty })))
     }
 
@@ -159,7 +232,22 @@ impl<'a> Map<'a> {
                 seen.map(|(identifier, _)| Value::from(&**identifier)).collect()
             }
             Entries::Map(map, _) => map.keys().map(|key| Value::from(key.as_str())).collect(),
-            Entries::Made(made) => made.entries.iter().map(|(key, _)| key.clone()).collect(),
+            Entries::Made(made) => made.entries.keys().map(|key| key.0.clone()).collect(),
+        }
+    }
+
+    /// One of the entries, if there are any.
+    pub(crate) fn first(&self) -> Option<Result<(Value<'a>, Value<'a>), Error>> {
+        match &self.0 {
+            Entries::Map(map, values) => {
+                let (key, value) = map.iter().next()?;
+                Some(read(value, values).map(|value| (Value::from(key.as_str()), value)))
+            }
+            Entries::Made(made) => made.entries.iter().next().map(|(key, value)| Ok((key.0.clone(), value.clone()))),
+            Entries::Object(..) => {
+                let key = self.keys().into_iter().next()?;
+                self.get(&key).transpose().map(|value| value.map(|value| (key, value)))
+            }
         }
     }
 
@@ -192,8 +280,9 @@ impl<'a> Map<'a> {
 impl<'a> Made<'a> {
     fn get(&self, key: &Value<'_>) -> Result<Option<Value<'a>>, Error> {
         let at = |key: &Value<'_>| {
-            let found = self.entries.binary_search_by(|(other, _)| key_order(other, key));
-            found.ok().map(|index| self.entries[index].1.clone())
+            // A borrowed copy: keys are scalars, and cheap to copy.
+            let key = Key(key.clone());
+            self.entries.get(&key as &dyn AsKey).cloned()
         };
         if !matches!(key, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_)) {
             return Ok(None);
@@ -214,8 +303,7 @@ fn number_twins(key: &Value<'_>) -> [Option<Value<'static>>; 2] {
     }
 }
 
-/// An order of keys: by type, then by value. Keys of other types are all the same, after the rest.
-pub(crate) fn key_order(one: &Value<'_>, two: &Value<'_>) -> std::cmp::Ordering {
+fn key_order(one: &Value<'_>, two: &Value<'_>) -> Ordering {
     let rank = |value: &Value<'_>| match value {
         Value::Bool(_) => 0,
         Value::Int(_) => 1,

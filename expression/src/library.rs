@@ -13,7 +13,8 @@
 //! );
 //! ```
 
-use crate::cost::{CallEstimate, Node};
+use crate::cost::CallEstimate;
+pub(crate) use crate::cost::Node;
 use crate::types::Type;
 use crate::value::{Error, Value};
 
@@ -56,12 +57,22 @@ pub struct Overload {
     pub(crate) run: Function,
     pub(crate) cost: Option<RunCost>,
     pub(crate) estimate: Option<Estimate>,
+    /// The cost applies only where the checker could tell that it is this overload.
+    pub(crate) only_if_known: bool,
+    /// All overloads of the function run the same code, which looks at the values itself.
+    pub(crate) singleton: bool,
+    /// The argument that is a regular expression, counted with the target.
+    pub(crate) pattern: Option<usize>,
 }
 
 impl Overload {
     /// `function(a, b)`. The id is known to nobody but errors and costs, and unique.
     pub fn global(id: &'static str, parameters: impl Into<Vec<Type>>, result: Type, run: Function) -> Overload {
-        Overload { id, member: false, parameters: parameters.into(), result, run, cost: None, estimate: None }
+        let (cost, estimate) = (None, None);
+        let (only_if_known, singleton) = (false, false);
+        let parameters = parameters.into();
+        let pattern = None;
+        Overload { id, member: false, parameters, result, run, cost, estimate, only_if_known, singleton, pattern }
     }
 
     /// `a.function(b)`: the first parameter is the target.
@@ -74,9 +85,53 @@ impl Overload {
         self
     }
 
+    /// The argument at this place, counted with the target, is a regular expression. One that is written out and cannot
+    /// be compiled makes the expression unfit to run.
+    pub fn pattern(mut self, place: usize) -> Overload {
+        self.pattern = Some(place);
+        self
+    }
+
+    /// Whether the values are of the types of the parameters, as far as values know.
+    pub(crate) fn accepts(&self, arguments: &[Value<'_>]) -> bool {
+        let fit = |(parameter, value): (&Type, &Value<'_>)| is_of(value, parameter);
+        self.parameters.len() == arguments.len() && self.parameters.iter().zip(arguments).all(fit)
+    }
+
+    pub(crate) fn cost_if_known(mut self, cost: RunCost) -> Overload {
+        self.cost = Some(cost);
+        self.only_if_known = true;
+        self
+    }
+
+    pub(crate) fn singleton(mut self) -> Overload {
+        self.singleton = true;
+        self
+    }
+
     pub fn estimate(mut self, estimate: Estimate) -> Overload {
         self.estimate = Some(estimate);
         self
+    }
+}
+
+/// Whether a value is of a type; of lists and maps, the first element tells.
+fn is_of(value: &Value<'_>, ty: &Type) -> bool {
+    match (ty, value) {
+        (Type::Dyn | Type::Param(_), _) => true,
+        (Type::List(items), Value::List(list)) => match list.get(0) {
+            Some(Ok(first)) => is_of(&first, items),
+            Some(Err(_)) => false,
+            None => true,
+        },
+        (Type::Map(entry), Value::Map(map)) => match map.first() {
+            Some(Ok((key, value))) => is_of(&key, &entry.0) && is_of(&value, &entry.1),
+            Some(Err(_)) => false,
+            None => true,
+        },
+        (Type::Int, Value::Int(_)) | (Type::String, Value::String(_)) | (Type::Bool, Value::Bool(_)) => true,
+        (Type::Int | Type::String | Type::Bool, _) => false,
+        _ => value.ty().name() == ty.name(),
     }
 }
 
