@@ -12,6 +12,7 @@ mod environment;
 mod escape;
 mod estimate;
 mod issue;
+pub mod kubernetes;
 mod lexer;
 mod library;
 mod macros;
