@@ -37,7 +37,9 @@ pub(crate) fn try_equals(one: &Value<'_>, two: &Value<'_>) -> Result<bool, Error
         (Value::Optional(None), Value::Optional(None)) => true,
         (Value::Optional(Some(one)), Value::Optional(Some(two))) => return try_equals(one, two),
         (Value::Type(one), Value::Type(two)) => one.name() == two.name(),
-        (Value::Opaque(one), Value::Opaque(two)) if one.ty().name() == two.ty().name() => one.equals(&**two),
+        (Value::Opaque(one), Value::Opaque(two)) if one.is_comparable() && one.ty().name() == two.ty().name() => {
+            one.equals(&**two)
+        }
         (Value::Opaque(_), _) => return Err(Error::no_such_overload()),
         _ => false,
     })

@@ -279,7 +279,7 @@ impl<'a, 'b> Frame<'a, 'b> {
                 Ok(value) => self.apply(invocation, &[value]),
                 Err(error) => self.fail(invocation, &[Value::Null], error),
             },
-            [one, two] if invocation.overloads.len() == 1 || !invocation.guarded => {
+            [one, two] if !invocation.in_order => {
                 let one = absorbable(self.eval(one))?;
                 let two = absorbable(self.eval(two))?;
                 match (one, two) {
@@ -307,7 +307,6 @@ impl<'a, 'b> Frame<'a, 'b> {
     }
 
     fn apply(&mut self, invocation: &'a Invocation, arguments: &[Value<'a>]) -> Outcome<'a> {
-        let known = invocation.overloads.len() == 1;
         let overload = match &invocation.overloads[..] {
             [only] if !invocation.guarded => Some(only),
             [first, ..] if !invocation.guarded => Some(first),
@@ -317,19 +316,13 @@ impl<'a, 'b> Frame<'a, 'b> {
             Some(overload) => (overload.run)(arguments),
             None => Err(mismatch(&invocation.function, arguments)),
         };
-        let priced = overload.or(invocation.overloads.first());
-        let cost = priced.filter(|overload| known || !overload.only_if_known).and_then(|overload| overload.cost);
-        let cost = cost.and_then(|cost| cost(arguments, result.as_ref().ok()));
-        self.charge(cost.unwrap_or(1))?;
+        self.charge(price(invocation, arguments, result.as_ref().ok()))?;
         result
     }
 
     /// Charges for a call whose arguments could not be computed.
     fn fail(&mut self, invocation: &'a Invocation, arguments: &[Value<'a>], error: Error) -> Outcome<'a> {
-        let known = invocation.overloads.len() == 1;
-        let priced = invocation.overloads.first().filter(|overload| known || !overload.only_if_known);
-        let cost = priced.and_then(|overload| overload.cost).and_then(|cost| cost(arguments, None));
-        self.charge(cost.unwrap_or(1))?;
+        self.charge(price(invocation, arguments, None))?;
         Err(error)
     }
 
@@ -497,6 +490,14 @@ impl<'a, 'b> Frame<'a, 'b> {
         }
         Ok(Value::Map(map))
     }
+}
+
+/// What a call costs. Where the overload is not known before it runs, that is the least that any of them would.
+fn price<'a>(invocation: &Invocation, arguments: &[Value<'a>], result: Option<&Value<'a>>) -> u64 {
+    let known = invocation.overloads.len() == 1;
+    let priced = invocation.overloads.iter().filter(|overload| known || !overload.only_if_known);
+    let costs = priced.filter_map(|overload| overload.cost).filter_map(|cost| cost(arguments, result));
+    costs.min().unwrap_or(1)
 }
 
 /// Lets a failure be looked at, but a spent budget through.

@@ -55,6 +55,11 @@ pub trait Opaque: Any + fmt::Debug + Send + Sync {
     /// Asked only of values whose types have one name.
     fn equals(&self, other: &dyn Opaque) -> bool;
 
+    /// Whether `==` may be asked at all; otherwise it fails.
+    fn is_comparable(&self) -> bool {
+        true
+    }
+
     /// For the costs of functions that take it; `None` counts as 1.
     fn size(&self) -> Option<u64> {
         None

@@ -201,6 +201,16 @@ fn answer(world: &World, environments: &mut BTreeMap<String, [Environment; 2]>, 
     out
 }
 
+/// Where the answers differ for a reason, and should.
+fn is_known(expected: &Json) -> bool {
+    let text = expected["expression"].as_str().unwrap();
+    let error = expected["error"].as_str().unwrap_or_default();
+    // Go shows fields that no expression can name.
+    (text == "self" && expected["on"] == "object")
+        // Go trips over itself: keys of sortBy that cannot be computed are not a list.
+        || error.starts_with("internal error: interface conversion")
+}
+
 fn differences(topic: &str) -> (usize, Vec<String>) {
     let world = World::read();
     let mut environments = BTreeMap::new();
@@ -210,9 +220,16 @@ fn differences(topic: &str) -> (usize, Vec<String>) {
         let expected: Json = serde_json::from_str(line).unwrap();
         let found = answer(&world, &mut environments, &expected);
         count += 1;
+        if is_known(&expected) {
+            continue;
+        }
         let keys = ["issues", "type", "estimate", "unlimited", "program", "value", "error", "cost"];
         for key in keys {
             if found.get("issues").is_some() && key != "issues" {
+                continue;
+            }
+            // Go counts what it could not afford.
+            if key == "cost" && expected["cost"].as_u64() > Some(1_000_000) && found["cost"] == 1_000_000 {
                 continue;
             }
             if !same(&expected[key], &found[key]) {
