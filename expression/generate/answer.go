@@ -1,0 +1,165 @@
+// What Kubernetes answers to one expression.
+
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"reflect"
+	"sort"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+)
+
+// The fields are told in the README beside what is written.
+type answer struct {
+	On         string     `json:"on"`
+	Expression string     `json:"expression"`
+	Issues     string     `json:"issues,omitempty"`
+	Type       string     `json:"type,omitempty"`
+	Estimate   *[2]uint64 `json:"estimate,omitempty"`
+	Unlimited  *[2]uint64 `json:"unlimited,omitempty"`
+	Program    string     `json:"program,omitempty"`
+	Value      any        `json:"value,omitempty"`
+	Error      string     `json:"error,omitempty"`
+	Cost       *uint64    `json:"cost,omitempty"`
+}
+
+func (a *about) answer(q question) answer {
+	out := answer{On: q.on, Expression: q.expression}
+	ast, issues := a.limited.env.Compile(q.expression)
+	if issues != nil {
+		out.Issues = issues.String()
+		return out
+	}
+	out.Type = cel.FormatCELType(ast.OutputType())
+	out.Estimate = a.limited.estimate(q.expression)
+	out.Unlimited = a.unlimited.estimate(q.expression)
+	program, err := a.limited.env.Program(ast, cel.CostLimit(celconfig.PerCallLimit), cel.CostTracking(a.limited.estimator),
+		cel.InterruptCheckFrequency(celconfig.CheckFrequency))
+	if err != nil {
+		out.Program = err.Error()
+		return out
+	}
+	value, details, err := program.ContextEval(context.Background(), a.variables)
+	if details != nil {
+		out.Cost = details.ActualCost()
+	}
+	if err != nil {
+		out.Error = err.Error()
+	} else {
+		out.Value = plain(value)
+	}
+	return out
+}
+
+// always tells whether a question has but one answer. It may have more: Go goes through maps in no order.
+func (a *about) always(given answer, q question) bool {
+	for range 12 {
+		if !reflect.DeepEqual(given, a.answer(q)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *typed) estimate(expression string) *[2]uint64 {
+	ast, issues := t.env.Compile(expression)
+	if issues != nil {
+		panic(issues.String())
+	}
+	cost := must(t.env.EstimateCost(ast, t.estimator))
+	return &[2]uint64{cost.Min, cost.Max}
+}
+
+// plain writes a value as an object of one field, named for its type.
+func plain(value ref.Val) any {
+	name := value.Type().TypeName()
+	switch value := value.(type) {
+	case types.Bool, types.Int, types.Uint, types.String:
+		return map[string]any{name: value.Value()}
+	case types.Double:
+		return map[string]any{name: double(float64(value))}
+	case types.Bytes:
+		return map[string]any{name: base64.StdEncoding.EncodeToString(value)}
+	case types.Null:
+		return map[string]any{"null": true}
+	case types.Timestamp, types.Duration:
+		return map[string]any{name[strings.LastIndex(name, ".")+1:]: value.ConvertToType(types.StringType).Value()}
+	case *types.Type:
+		return map[string]any{"type": value.TypeName()}
+	case *types.Optional:
+		if !value.HasValue() {
+			return map[string]any{"optional": nil}
+		}
+		return map[string]any{"optional": plain(value.GetValue())}
+	case traits.Lister:
+		items := []any{}
+		for it := value.Iterator(); it.HasNext() == types.True; {
+			items = append(items, plain(it.Next()))
+		}
+		return map[string]any{"list": items}
+	case traits.Mapper:
+		return map[string]any{"map": entries(value)}
+	default:
+		return map[string]any{name: opaque(value)}
+	}
+}
+
+// JSON has no numbers for these.
+func double(value float64) any {
+	switch {
+	case math.IsNaN(value):
+		return "NaN"
+	case math.IsInf(value, 1):
+		return "Infinity"
+	case math.IsInf(value, -1):
+		return "-Infinity"
+	}
+	return value
+}
+
+// entries is in the order of the keys as they are written: Go has none. Fields that no schema knows are left out.
+func entries(of traits.Mapper) [][2]any {
+	out := [][2]any{}
+	for it := of.Iterator(); it.HasNext() == types.True; {
+		key := it.Next()
+		if key == nil {
+			continue
+		}
+		if value, ok := of.Find(key); ok && value != nil {
+			out = append(out, [2]any{plain(key), plain(value)})
+		}
+	}
+	text := func(i int) string { return string(must(json.Marshal(out[i][0]))) }
+	sort.SliceStable(out, func(i, j int) bool { return text(i) < text(j) })
+	return out
+}
+
+func opaque(value ref.Val) string {
+	switch value := value.(type) {
+	case apiservercel.URL:
+		return value.URL.String()
+	case apiservercel.Quantity:
+		return value.Quantity.String()
+	case *apiservercel.Quantity:
+		return value.Quantity.String()
+	case apiservercel.IP:
+		return value.Addr.String()
+	case apiservercel.CIDR:
+		return value.Prefix.String()
+	case apiservercel.Semver:
+		return value.Version.String()
+	case apiservercel.Format:
+		return value.Name
+	}
+	return ""
+}
