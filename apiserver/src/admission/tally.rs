@@ -118,16 +118,19 @@ fn is_about(resource: &ResourceDef, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::catalog::Catalog;
+    use proptest::prelude::*;
     use serde_json::json;
+    use std::sync::LazyLock;
 
     const NOW: Instant = Instant { seconds: 1_800_000_000, nanos: 0 };
+    static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
 
     fn object(tree: Value) -> Object {
         tree.try_into().unwrap()
     }
 
     fn tally(quota: &Object) -> Tally {
-        Tally::new(quota, Catalog::builtin().stored().map(|resource| &**resource), NOW)
+        Tally::new(quota, CATALOG.stored().map(|resource| &**resource), NOW)
     }
 
     fn pod(cpu: &str, phase: &str) -> Object {
@@ -137,8 +140,7 @@ mod tests {
 
     #[test]
     fn an_object_that_goes_takes_along_what_it_came_with() {
-        let catalog = Catalog::builtin();
-        let pods = catalog.find("", "v1", "pods").unwrap();
+        let pods = CATALOG.find("", "v1", "pods").unwrap();
         let hard = json!({ "pods": "5", "requests.cpu": "1", "count/pods": "9", "strange": "1" });
         let quota = object(json!({ "spec": { "hard": hard } }));
         let mut tally = tally(&quota);
@@ -156,8 +158,7 @@ mod tests {
 
     #[test]
     fn how_many_there_are_is_enough_for_some() {
-        let catalog = Catalog::builtin();
-        let secrets = catalog.find("", "v1", "secrets").unwrap();
+        let secrets = CATALOG.find("", "v1", "secrets").unwrap();
         let quota = object(json!({ "spec": { "hard": { "secrets": "5", "count/secrets": "5", "pods": "1" } } }));
         let mut counted = tally(&quota);
         assert!(counted.counts_only(secrets));
@@ -186,5 +187,44 @@ mod tests {
             json!({ "hard": { "pods": "2" }, "used": { "pods": "0" } }),
             Some(json!({ "hard": hard, "used": { "pods": "0" } })),
         );
+    }
+
+    fn pods() -> impl Strategy<Value = Option<Object>> {
+        let phase = prop_oneof![Just("Pending"), Just("Running"), Just("Failed")];
+        let drawn = (0..2000u32, phase, any::<bool>(), proptest::option::of(1_799_999_000..1_800_001_000i64));
+        let pod = drawn.prop_map(|(cpu, phase, short, going)| {
+            let mut tree = Value::from(pod(&format!("{cpu}m"), phase));
+            if short {
+                tree["spec"]["activeDeadlineSeconds"] = json!(5);
+            }
+            if let Some(seconds) = going {
+                let when = Instant { seconds, nanos: 0 };
+                tree["metadata"] =
+                    json!({ "deletionTimestamp": crate::object::timestamp(when), "deletionGracePeriodSeconds": 30 });
+            }
+            object(tree)
+        });
+        proptest::option::of(pod)
+    }
+
+    proptest! {
+        #[test]
+        fn counting_on_comes_to_the_same_as_counting_again(
+            changes in proptest::collection::vec((0..4usize, pods()), 0..24),
+            scoped in any::<bool>(),
+        ) {
+                let resource = CATALOG.find("", "v1", "pods").unwrap();
+            let scopes = if scoped { json!(["NotTerminating"]) } else { json!([]) };
+            let hard = json!({ "pods": "5", "requests.cpu": "1", "count/pods": "9" });
+            let quota = object(json!({ "spec": { "hard": hard, "scopes": scopes } }));
+            let (mut counted_on, mut there) = (tally(&quota), vec![None; 4]);
+            for (at, now) in changes {
+                counted_on.replace(resource, there[at].as_ref(), now.as_ref());
+                there[at] = now;
+            }
+            let mut counted_again = tally(&quota);
+            there.iter().flatten().for_each(|pod| counted_again.add(resource, pod));
+            prop_assert_eq!(counted_on.used, counted_again.used);
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::parse::{Operator, Part, Slice, Step};
 use serde_json::Value;
-use std::cell::Cell;
 use std::cmp::Ordering;
 
 /// Values that one search looks at. More than that is no column but a path that multiplies: `[0,0][0,0][0,0]...`
@@ -14,7 +13,7 @@ type Found<'a> = Vec<&'a Value>;
 pub(super) struct Stuck<'a>(Found<'a>);
 
 pub(super) fn find<'a>(parts: &'a [Part], object: &'a Value) -> Result<Found<'a>, Stuck<'a>> {
-    let search = Search { left: Cell::new(LOOKS_MAX) };
+    let mut search = Search { left: LOOKS_MAX };
     let mut first = None;
     for part in parts {
         if let Part::Steps(steps) = part {
@@ -26,11 +25,11 @@ pub(super) fn find<'a>(parts: &'a [Part], object: &'a Value) -> Result<Found<'a>
 }
 
 struct Search {
-    left: Cell<usize>,
+    left: usize,
 }
 
 impl Search {
-    fn all<'a>(&self, mut found: Found<'a>, steps: &'a [Step]) -> Result<Found<'a>, Stuck<'a>> {
+    fn all<'a>(&mut self, mut found: Found<'a>, steps: &'a [Step]) -> Result<Found<'a>, Stuck<'a>> {
         for step in steps {
             found = self.one(found, step)?;
             self.looked_at(found.len().max(1))?;
@@ -38,13 +37,13 @@ impl Search {
         Ok(found)
     }
 
-    fn looked_at<'a>(&self, values: usize) -> Result<(), Stuck<'a>> {
-        let left = self.left.get().checked_sub(values);
-        self.left.set(left.unwrap_or(0));
+    fn looked_at<'a>(&mut self, values: usize) -> Result<(), Stuck<'a>> {
+        let left = self.left.checked_sub(values);
+        self.left = left.unwrap_or(0);
         left.map(drop).ok_or(Stuck(Vec::new()))
     }
 
-    fn one<'a>(&self, from: Found<'a>, step: &'a Step) -> Result<Found<'a>, Stuck<'a>> {
+    fn one<'a>(&mut self, from: Found<'a>, step: &'a Step) -> Result<Found<'a>, Stuck<'a>> {
         Ok(match step {
             Step::Field(name) => from.into_iter().filter_map(|value| value.as_object()?.get(name)).collect(),
             Step::Wildcard => from.into_iter().flat_map(children).collect(),
@@ -69,7 +68,7 @@ impl Search {
     }
 
     /// As deep as the object is, which was read from text that may be only so deep.
-    fn descend<'a>(&self, from: Found<'a>, found: &mut Found<'a>) -> Result<(), Stuck<'a>> {
+    fn descend<'a>(&mut self, from: Found<'a>, found: &mut Found<'a>) -> Result<(), Stuck<'a>> {
         for value in from {
             self.looked_at(1)?;
             let inside = children(value);
@@ -82,7 +81,7 @@ impl Search {
     }
 
     fn filtered<'a>(
-        &self,
+        &mut self,
         from: Found<'a>,
         left: &'a [Step],
         test: Option<&'a (Operator, Vec<Step>)>,
@@ -103,7 +102,7 @@ impl Search {
         Ok(found)
     }
 
-    fn passes(&self, item: &Value, left: &[Step], test: Option<&(Operator, Vec<Step>)>) -> Result<bool, Unfit> {
+    fn passes(&mut self, item: &Value, left: &[Step], test: Option<&(Operator, Vec<Step>)>) -> Result<bool, Unfit> {
         let lefts = self.all(vec![item], left);
         let Some((operator, right)) = test else {
             return Ok(!lefts.unwrap_or_else(|Stuck(there)| there).is_empty());

@@ -136,3 +136,85 @@ impl Account {
 fn read(version: &Version) -> Option<Object> {
     Object::parse(&version.value).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use apiserver::place::Workspace;
+    use openapi::scalar::time::Instant;
+    use serde_json::{Value, json};
+
+    fn version(tree: &Value) -> Version {
+        Version { created: Revision(1), modified: Revision(1), value: tree.to_string().into() }
+    }
+
+    fn quota(hard: Value) -> Value {
+        json!({ "metadata": { "name": "q", "uid": "u" }, "spec": { "hard": hard } })
+    }
+
+    /// A ledger with an account that was opened at revision 5, with nothing in it.
+    struct Book {
+        ledger: Ledger,
+        catalog: Catalog,
+        quota: Object,
+    }
+
+    impl Book {
+        fn new(hard: Value) -> Self {
+            let (catalog, quota) = (Catalog::builtin(), Object::try_from(quota(hard)).unwrap());
+            let now = Instant { seconds: 1_800_000_000, nanos: 0 };
+            let tally = Tally::new(&quota, catalog.stored().map(|resource| &**resource), now);
+            let account = Account { tally, opened: Revision(5) };
+            let accounts = HashMap::from([(namespace(), BTreeMap::from([("q".to_owned(), account)]))]);
+            Self { ledger: Ledger { accounts, reached: None }, catalog, quota }
+        }
+
+        /// Tells of a change; answers whether the quota needs a look.
+        fn tell(&mut self, revision: u64, key: &str, before: Option<Value>, now: Option<Value>) -> bool {
+            let (before, now) = (before.as_ref().map(version), now.as_ref().map(version));
+            let seen = Seen { key: key.into(), before, now, revision: Revision(revision) };
+            let keys = self.ledger.learn(&self.catalog, &seen);
+            assert!(keys.iter().all(|key| *key == QuotaKey { namespace: namespace(), name: "q".to_owned() }));
+            !keys.is_empty()
+        }
+
+        fn used(&self) -> Value {
+            let tally = &self.ledger.accounts[&namespace()]["q"].tally;
+            tally.correct(&self.quota).unwrap().pointer(&["status", "used"]).unwrap().clone()
+        }
+    }
+
+    fn namespace() -> NamespaceKey {
+        NamespaceKey { workspace: Workspace::new("w"), name: "n".to_owned() }
+    }
+
+    #[test]
+    fn only_what_happens_after_the_count_in_the_namespace_is_counted_on() {
+        let mut book = Book::new(json!({ "secrets": "9" }));
+        let some = || Some(json!({}));
+        assert!(!book.tell(5, "core/secrets/-/w/n/counted", None, some()));
+        assert!(book.tell(6, "core/secrets/-/w/n/a", None, some()));
+        assert!(book.tell(7, "core/secrets/-/w/n/b", None, some()));
+        assert!(!book.tell(8, "core/secrets/-/w/n/b", some(), some()), "it counts the same");
+        assert!(!book.tell(9, "core/secrets/-/w/m/b", None, some()), "another namespace");
+        assert!(!book.tell(9, "core/secrets/-/v/n/b", None, some()), "another workspace");
+        assert!(!book.tell(9, "core/configmaps/-/w/n/b", None, some()), "no limit is about it");
+        assert_eq!(book.used(), json!({ "secrets": "2" }));
+        assert!(book.tell(10, "core/secrets/-/w/n/a", some(), None));
+        assert_eq!(book.used(), json!({ "secrets": "1" }));
+    }
+
+    #[test]
+    fn an_account_is_closed_when_its_quota_has_other_limits_or_is_gone() {
+        let key = "core/resourcequotas/-/w/n/q";
+        let hard = || json!({ "secrets": "9" });
+        let mut book = Book::new(hard());
+        assert!(book.tell(6, key, Some(quota(hard())), Some(quota(hard()))), "its status may have been changed");
+        assert!(!book.ledger.accounts.is_empty());
+        assert!(book.tell(7, key, Some(quota(hard())), Some(quota(json!({ "secrets": "8" })))));
+        assert!(book.ledger.accounts.is_empty());
+        let mut book = Book::new(hard());
+        assert!(!book.tell(7, key, Some(quota(hard())), None));
+        assert!(book.ledger.accounts.is_empty());
+    }
+}

@@ -18,8 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use storage::{ReadError, Revision};
 
-/// How long the ledger is given to learn of everything that was written together.
-const LEDGER_LAG: Duration = Duration::from_millis(5);
+/// How long the ledger is given to learn of everything that was written together. Also how often a quota is written to
+/// while much goes at once: those who add something want to write to it as well.
+const LEDGER_LAG: Duration = Duration::from_millis(20);
 
 const QUOTAS: (&str, &str, &str) = ("", "v1", "resourcequotas");
 
