@@ -3,7 +3,7 @@
 use crate::error::ApiError;
 use crate::selector::{FieldSelector, LabelSelector};
 use openapi::FieldError;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The parameters of a query, in their order.
 #[derive(Clone, Debug, Default)]
@@ -189,6 +189,27 @@ impl WriteOptions {
         Self::parse_after(Vec::new(), query, kind, user_agent)
     }
 
+    /// The options as an object, for those who are asked about a write. `kind` is what they are called.
+    pub fn told(&self, kind: &str) -> Value {
+        let mut told = json!({ "kind": kind, "apiVersion": "meta.k8s.io/v1" });
+        if self.dry_run {
+            told["dryRun"] = json!(["All"]);
+        }
+        if !self.field_manager.is_empty() {
+            told["fieldManager"] = self.field_manager.as_str().into();
+        }
+        if let Some(force) = self.force {
+            told["force"] = force.into();
+        }
+        told["fieldValidation"] = match self.validation {
+            FieldValidation::Ignore => "Ignore",
+            FieldValidation::Warn => "Warn",
+            FieldValidation::Strict => "Strict",
+        }
+        .into();
+        told
+    }
+
     /// Whoever applies has to say who they are, and nobody else may use force.
     pub fn parse_patch(query: &Query, applies: bool, user_agent: &str) -> Result<Self, ApiError> {
         let mut errors = Vec::new();
@@ -264,6 +285,29 @@ pub enum Propagation {
 }
 
 impl DeleteOptions {
+    /// The options as an object, for those who are asked about a deletion.
+    pub fn told(&self) -> Value {
+        let mut told = json!({ "kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1" });
+        if self.dry_run {
+            told["dryRun"] = json!(["All"]);
+        }
+        if let Some(secs) = self.grace_secs {
+            told["gracePeriodSeconds"] = secs.into();
+        }
+        if let Some(propagation) = self.propagation {
+            told["propagationPolicy"] = format!("{propagation:?}").into();
+        }
+        if let Some(orphan) = self.orphan_dependents {
+            told["orphanDependents"] = orphan.into();
+        }
+        for (field, value) in [("uid", &self.uid), ("resourceVersion", &self.resource_version)] {
+            if let Some(value) = value {
+                told["preconditions"][field] = value.as_str().into();
+            }
+        }
+        told
+    }
+
     /// The body says it if there is one, the query otherwise.
     pub fn read(query: &Query, body: Option<&Value>) -> Result<Self, ApiError> {
         let mut errors = dry_run_errors(query);

@@ -28,7 +28,7 @@ use crate::object::Object;
 use crate::strategy::Part;
 
 /// What a plugin may look at besides the object: the workspace as it is, at one revision.
-pub trait Look {
+pub trait Look: Sync {
     /// One object of a resource, named by group and plural. The namespace is empty for a resource that has none.
     fn one(&self, resource: (&str, &str), namespace: &str, name: &str) -> Result<Option<Object>, ApiError>;
 

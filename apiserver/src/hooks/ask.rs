@@ -31,7 +31,7 @@ impl Operation {
     }
 }
 
-pub type Readmit = dyn Fn(&mut Object) -> Result<(), ApiError> + Sync;
+pub type Readmit<'a> = dyn Fn(&mut Object) -> Result<(), ApiError> + Sync + 'a;
 
 /// A write that hooks are asked about. Objects are in the version of the request.
 #[derive(Clone, Copy)]
@@ -55,7 +55,7 @@ pub struct Ask<'a> {
     pub namespace_labels: &'a (dyn Fn(&str) -> Result<Labels, ApiError> + Sync),
     pub versions: &'a dyn Versions,
     /// What the built-in plugins do to an object that hooks have changed, before hooks see it again.
-    pub readmit: Option<&'a Readmit>,
+    pub readmit: Option<&'a Readmit<'a>>,
     pub caller: &'a dyn CallWebhook,
 }
 

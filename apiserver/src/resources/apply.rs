@@ -89,7 +89,7 @@ impl Resources {
 
     async fn apply_to_existing(&self, at: &Authorized<ObjectRef>, wanted: &Wanted<'_>) -> Result<Written, ApiError> {
         let (target, resource) = (at.get(), at.get().resource());
-        let told = Told::default();
+        let told = Told::about("PatchOptions", wanted.options);
         let how = How::of(wanted.options, &told).settled();
         let change = Applied { resources: self, at, wanted, how };
         let outcome = self.mutate(target, wanted.options.dry_run, &change).await?;
@@ -106,7 +106,7 @@ impl Resources {
         let live = self.ownership(resource, Part::Main, "").nothing();
         let Decoded { object, warnings } = self.applied(resource, &live, wanted)?;
         check_new(target, &object)?;
-        let told = Told::default();
+        let told = Told::about("PatchOptions", wanted.options);
         told.restart(&warnings);
         let bytes = self.insert(&permit, &object, How::of(wanted.options, &told).settled()).await?;
         self.written_new(resource, bytes, told).await

@@ -1,5 +1,6 @@
 //! Making an object.
 
+use super::gate::Question;
 use super::sight::Sight;
 use super::write::{self, How, Told};
 use super::{Resources, Written};
@@ -10,6 +11,7 @@ use crate::auth::Authorized;
 use crate::body::{Body, Decoded};
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
+use crate::hooks::Operation;
 use crate::object::{Object, timestamp};
 use crate::options::WriteOptions;
 use crate::place::Collection;
@@ -57,7 +59,7 @@ impl Resources {
         }
         check_namespace(place, &object)?;
         self.await_account(place, &object).await?;
-        let (told, generated) = (Told::default(), object.name().is_empty());
+        let (told, generated) = (Told::about("CreateOptions", &request.options), object.name().is_empty());
         let how = How::of(&request.options, &told);
         for tries in 1.. {
             told.restart(&warnings);
@@ -100,11 +102,24 @@ impl Resources {
         self.track(&at.resource, Part::Main, None, &mut object, how.author);
         let attempt = Attempt { resource: &at.resource, part: Part::Main, old: None, ambient, look: sight };
         admission::change(&mut object, &attempt)?;
+        let name = object.name().to_owned();
+        let question = Question {
+            at,
+            part: Part::Main,
+            operation: Operation::Create,
+            name: &name,
+            old: None,
+            user: by.user(),
+            how,
+            attempt: Some(&attempt),
+        };
+        object = self.consulted(question, object).await?;
         strategy::prepare_create(&at.resource, &mut object, &self.surroundings(), by.user());
         let mut beside = self.beside(&mut object, &attempt, &at.workspace)?;
         write::settle(&at.resource, &mut object);
         validate_new(at, &mut object)?;
         admission::check(&object, &attempt)?;
+        self.permitted(question, Some(&object)).await?;
         beside.extend(admission::charge(&object, &attempt)?.into_iter().map(Beside::Quota));
         Ok((object, beside))
     }

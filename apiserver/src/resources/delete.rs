@@ -1,16 +1,20 @@
 //! Letting objects go: at once, when whatever holds them is done, or all that match.
 
+use super::gate::Question;
 use super::mutate::{Change, Next, Outcome};
+use super::owners::Author;
 use super::update::check_uid;
+use super::write::{How, Told};
 use super::{Filter, Resources};
 use crate::auth::Authorized;
 use crate::catalog::{Collecting, ResourceDef};
 use crate::error::ApiError;
+use crate::hooks::Operation;
 use crate::keyspace;
 use crate::object::{Object, timestamp};
 use crate::options::{DeleteOptions, ListOptions, Propagation};
 use crate::place::{Collection, ObjectRef};
-use crate::strategy;
+use crate::strategy::{self, Part};
 use bytes::Bytes;
 use openapi::FieldError;
 use openapi::scalar::time::Instant;
@@ -37,15 +41,29 @@ const FOREGROUND: &str = "foregroundDeletion";
 
 /// The object should go.
 struct Delete<'a> {
-    at: &'a ObjectRef,
+    resources: &'a Resources,
+    by: &'a Authorized<ObjectRef>,
+    how: How<'a>,
     options: &'a DeleteOptions,
     now: Instant,
 }
 
 impl Change for Delete<'_> {
     async fn next(&self, old: &Object) -> Result<Next, ApiError> {
-        check_preconditions(self.at, old, self.options)?;
-        Ok(going(self.at.resource(), old, self.options, self.now))
+        let at = self.by.get();
+        check_preconditions(at, old, self.options)?;
+        let question = Question {
+            at: &at.within,
+            part: Part::Main,
+            operation: Operation::Delete,
+            name: &at.name,
+            old: Some(old),
+            user: self.by.user(),
+            how: self.how,
+            attempt: None,
+        };
+        self.resources.permitted(question, None).await?;
+        Ok(going(at.resource(), old, self.options, self.now))
     }
 }
 
@@ -55,7 +73,9 @@ impl Resources {
         let resource = target.resource();
         strategy::may_delete(resource, &target.name)?;
         check_propagation(resource, options)?;
-        let change = Delete { at: target, options, now: self.inner.ambient.now() };
+        let told = Told::about_delete(options);
+        let how = How { author: Author::Settled, dry_run: options.dry_run, options: told.options(), told: &told };
+        let change = Delete { resources: self, by: at, how, options, now: self.inner.ambient.now() };
         Ok(match self.mutate(target, options.dry_run, &change).await? {
             Outcome::Removed(last) => {
                 let uid = crate::object::Peek::of(&last).text(&["metadata", "uid"]).unwrap_or_default().into_owned();

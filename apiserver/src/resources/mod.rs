@@ -7,7 +7,9 @@ mod account;
 mod apply;
 mod create;
 mod delete;
+mod derived;
 mod fields;
+mod gate;
 mod list;
 mod mutate;
 mod owners;
@@ -34,10 +36,12 @@ use crate::ambient::Ambient;
 use crate::auth::Authorizer;
 use crate::catalog::Catalog;
 use crate::error::ApiError;
+use crate::hooks::call::{HttpCaller, NoServices};
 use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
 use bytes::Bytes;
+use gate::Gates;
 use served::Catalogs;
 use std::sync::Arc;
 use storage::{Store, Version};
@@ -52,6 +56,7 @@ pub struct Resources {
 struct Inner {
     store: Store,
     catalogs: Catalogs,
+    gates: Gates,
     ambient: Ambient,
     authorizer: Authorizer,
 }
@@ -73,8 +78,8 @@ struct Found {
 
 impl Resources {
     pub fn new(store: Store, catalog: Arc<Catalog>, ambient: Ambient) -> Self {
-        let catalogs = Catalogs::new(catalog);
-        Self { inner: Arc::new(Inner { store, catalogs, ambient, authorizer: Authorizer }) }
+        let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
+        Self { inner: Arc::new(Inner { store, catalogs, gates, ambient, authorizer: Authorizer }) }
     }
 
     pub fn ambient(&self) -> &Ambient {

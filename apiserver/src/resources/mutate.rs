@@ -68,7 +68,7 @@ impl Resources {
         let (object, beside) = match next {
             Next::Same => return Ok(Outcome::Same(found.version.clone())),
             Next::Remove(object) => return self.remove(at, object, expected, dry_run).await,
-            Next::Write(object) => (object, self.moved(at)?),
+            Next::Write(object) => (object, self.moved(at.resource(), at.workspace())?),
             Next::With(object, beside) => (object, beside),
         };
         let draft = draft(self.lowered(at.resource(), object).await?);

@@ -121,7 +121,7 @@ impl Resources {
             return self.apply(at, part, body, options).await;
         }
         let (target, resource) = (at.get(), at.get().resource().clone());
-        let told = Told::default();
+        let told = Told::about("PatchOptions", options);
         let how = How::of(options, &told);
         let change = Patched { resources: self, at, part, difference: read(body)?, options, how };
         let outcome = self.mutate(target, options.dry_run, &change).await?;

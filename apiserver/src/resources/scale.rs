@@ -117,7 +117,7 @@ impl Resources {
         wanted: impl Fn(&Value) -> Result<Object, ApiError> + Sync,
     ) -> Result<Value, ApiError> {
         let (target, resource) = (at.get(), at.get().resource());
-        let told = Told::default();
+        let told = Told::about("UpdateOptions", options);
         let change = Rescaled { resources: self, at, wanted, how: How::of(options, &told).settled() };
         let outcome = self.mutate(target, options.dry_run, &change).await?;
         let written = self.written(resource, outcome, told).await?;

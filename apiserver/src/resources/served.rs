@@ -1,8 +1,6 @@
-//! What a workspace serves: read from its definitions, and read anew when one of them changes.
-//!
-//! Every write of a definition also writes the workspace's mark. Whoever asks what is served compares one revision; a
-//! workspace that defines nothing has no mark, and costs nothing.
+//! What a workspace serves: what is built in, and what its definitions add.
 
+use super::derived::Derived;
 use super::{Resources, parse};
 use crate::catalog::{self, Catalog, Defined, Origin, ResourceDef};
 use crate::custom::Interned;
@@ -11,31 +9,24 @@ use crate::keyspace::{self, Mark};
 use crate::object::{Object, Peek};
 use crate::place::{Collection, Workspace};
 use crate::strategy::definitions::NamesInUse;
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use storage::{Entry, Revision, Snapshot};
-
-/// Workspaces whose catalogs are kept ready. Others are read when they are asked for.
-const KEPT_MAX: usize = 10_000;
 
 /// The catalogs of all workspaces that somebody asked for.
 #[derive(Debug)]
 pub(super) struct Catalogs {
     base: Arc<Catalog>,
     interned: Interned,
-    /// Nothing else is locked, and nothing is read, while this is held.
-    kept: Mutex<HashMap<Workspace, Served>>,
+    derived: Derived<Served>,
 }
 
-/// What a workspace serves, as of its mark.
-#[derive(Clone, Debug)]
-pub(super) struct Served {
-    /// Zero where nothing was ever defined.
-    pub(super) marked: Revision,
-    pub(super) catalog: Arc<Catalog>,
+/// What a workspace serves because of its definitions.
+#[derive(Debug)]
+struct Served {
+    catalog: Arc<Catalog>,
     /// By name, so that one that did not change is not read again.
-    definitions: Arc<HashMap<String, Known>>,
+    definitions: HashMap<String, Known>,
 }
 
 #[derive(Clone, Debug)]
@@ -48,21 +39,7 @@ struct Known {
 
 impl Catalogs {
     pub(super) fn new(base: Arc<Catalog>) -> Self {
-        Self { base, interned: Interned::default(), kept: Mutex::default() }
-    }
-
-    fn keep(&self, workspace: &Workspace, served: &Served) {
-        let mut kept = self.kept.lock();
-        if kept.len() >= KEPT_MAX && !kept.contains_key(workspace) {
-            // Any will do: it is read again when it is asked for.
-            if let Some(other) = kept.keys().next().cloned() {
-                kept.remove(&other);
-            }
-        }
-        let newer = kept.get(workspace).is_some_and(|known| known.marked > served.marked);
-        if !newer {
-            kept.insert(workspace.clone(), served.clone());
-        }
+        Self { base, interned: Interned::default(), derived: Derived::new(Mark::Definitions) }
     }
 }
 
@@ -74,7 +51,8 @@ impl Resources {
 
     /// What a workspace serves.
     pub fn catalog(&self, workspace: &Workspace) -> Result<Arc<Catalog>, ApiError> {
-        Ok(self.served(workspace)?.catalog)
+        let made = self.served(workspace)?.1;
+        Ok(made.map_or_else(|| self.builtin().clone(), |served| served.catalog.clone()))
     }
 
     /// The resource that a workspace keeps under this group and plural.
@@ -93,51 +71,33 @@ impl Resources {
         Ok(changed.then(|| now.clone()))
     }
 
-    pub(super) fn served(&self, workspace: &Workspace) -> Result<Served, ApiError> {
-        let (catalogs, snapshot) = (&self.inner.catalogs, self.inner.store.recent());
-        let mark = keyspace::mark(workspace, Mark::Definitions)?;
-        let Some(marked) = snapshot.get(mark.as_bytes())?.map(|version| version.modified) else {
-            let catalog = catalogs.base.clone();
-            return Ok(Served { marked: Revision::ZERO, catalog, definitions: Arc::default() });
-        };
-        let known = catalogs.kept.lock().get(workspace).cloned();
-        if let Some(known) = known.as_ref().filter(|known| known.marked == marked) {
-            return Ok(known.clone());
-        }
-        let before = known.map(|known| known.definitions).unwrap_or_default();
-        let served = self.read(workspace, &snapshot, marked, &before)?;
-        catalogs.keep(workspace, &served);
-        Ok(served)
+    fn served(&self, workspace: &Workspace) -> Result<(Revision, Option<Arc<Served>>), ApiError> {
+        let made = self.inner.catalogs.derived.get(self, workspace, |snapshot, before| {
+            self.read(workspace, snapshot, before.map(|before| &before.definitions))
+        })?;
+        Ok((made.marked, made.made))
     }
 
     fn read(
         &self,
         workspace: &Workspace,
         snapshot: &Snapshot,
-        marked: Revision,
-        before: &HashMap<String, Known>,
+        before: Option<&HashMap<String, Known>>,
     ) -> Result<Served, ApiError> {
-        let catalogs = &self.inner.catalogs;
         let mut definitions = HashMap::new();
         for entry in snapshot.scan(keyspace::range(&self.definitions(workspace)?)?) {
             let (name, known) = self.known(&entry?, before)?;
             definitions.insert(name, known);
         }
         let resources = definitions.values().flat_map(|known| known.resources.iter().cloned());
-        let catalog = Arc::new(Catalog::with(&catalogs.base, resources));
-        Ok(Served { marked, catalog, definitions: Arc::new(definitions) })
+        let catalog = Arc::new(Catalog::with(self.builtin(), resources));
+        Ok(Served { catalog, definitions })
     }
 
-    pub(super) fn definitions(&self, workspace: &Workspace) -> Result<Collection, ApiError> {
-        let resource = self.builtin().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-        let resource = resource.ok_or_else(ApiError::no_such_path)?.clone();
-        Ok(Collection { resource, workspace: workspace.clone(), namespace: None })
-    }
-
-    fn known(&self, entry: &Entry, before: &HashMap<String, Known>) -> Result<(String, Known), ApiError> {
+    fn known(&self, entry: &Entry, before: Option<&HashMap<String, Known>>) -> Result<(String, Known), ApiError> {
         let (peek, revision) = (Peek::new(&entry.version), entry.version.modified);
         let name = peek.text(&["metadata", "name"]).unwrap_or_default().into_owned();
-        let old = before.get(&name);
+        let old = before.and_then(|before| before.get(&name));
         if let Some(old) = old.filter(|old| old.origin.revision == revision) {
             return Ok((name, old.clone()));
         }
@@ -149,22 +109,32 @@ impl Resources {
         Ok((name, Known { origin, uid, generation, resources }))
     }
 
+    pub(super) fn definitions(&self, workspace: &Workspace) -> Result<Collection, ApiError> {
+        let resource = self.builtin().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+        let resource = resource.ok_or_else(ApiError::no_such_path)?.clone();
+        Ok(Collection { resource, workspace: workspace.clone(), namespace: None })
+    }
+
     /// A definition as it is stored: what is served keeps only what it needs of it.
     pub(crate) fn definition(&self, workspace: &Workspace, name: &str) -> Result<Option<Object>, ApiError> {
         Ok(self.find(&self.definitions(workspace)?.object(name))?.map(|found| found.object))
     }
-}
 
-impl Served {
-    /// The names that other definitions of a group have.
-    pub(super) fn names_in(&self, group: &str, except: &str) -> NamesInUse {
-        let others = self.definitions.iter().filter(|(name, _)| *name != except);
-        let resources = others.flat_map(|(_, known)| known.resources.iter()).filter(|found| found.group == group);
+    /// The names that the definitions of a group have, but for one; and as of which mark.
+    pub(super) fn names_in(
+        &self,
+        workspace: &Workspace,
+        group: &str,
+        except: &str,
+    ) -> Result<(Revision, NamesInUse), ApiError> {
+        let (marked, served) = self.served(workspace)?;
         let mut used = NamesInUse::default();
+        let others = served.iter().flat_map(|served| &served.definitions).filter(|(name, _)| *name != except);
+        let resources = others.flat_map(|(_, known)| known.resources.iter()).filter(|found| found.group == group);
         for ResourceDef { plural, singular, short_names, kind, list_kind, .. } in resources.map(AsRef::as_ref) {
             used.resources.extend([plural, singular].into_iter().chain(short_names).cloned());
             used.kinds.extend([kind, list_kind].into_iter().cloned());
         }
-        used
+        Ok((marked, used))
     }
 }

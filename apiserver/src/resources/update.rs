@@ -1,6 +1,7 @@
 //! Replacing an object, or one part of it.
 
 use super::create::check_namespace;
+use super::gate::Question;
 use super::mutate::{Change, Next, Outcome};
 use super::write::{self, How, Told};
 use super::{Create, Resources, Written};
@@ -10,6 +11,7 @@ use crate::auth::Authorized;
 use crate::body::Decoded;
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
+use crate::hooks::Operation;
 use crate::managed_fields;
 use crate::object::Object;
 use crate::place::ObjectRef;
@@ -41,7 +43,7 @@ impl Resources {
         let Decoded { object: new, warnings } = request.body.decode(&resource, request.options.validation)?;
         let new = crate::convert::to_storage(new, &resource);
         check_identity(target, &new)?;
-        let told = Told::default();
+        let told = Told::about("UpdateOptions", &request.options);
         let how = How::of(&request.options, &told);
         if part == Part::Main && resource.traits.create_on_update && self.find(target)?.is_none() {
             told.restart(&warnings);
@@ -88,6 +90,17 @@ impl Resources {
         let (sight, ambient) = (self.sight(at.workspace()), &self.inner.ambient);
         let attempt = Attempt { resource, part, old: Some(old), ambient, look: &sight };
         admission::change(&mut new, &attempt)?;
+        let question = Question {
+            at: &at.within,
+            part,
+            operation: Operation::Update,
+            name: &at.name,
+            old: Some(old),
+            user: by.user(),
+            how,
+            attempt: Some(&attempt),
+        };
+        new = self.consulted(question, new).await?;
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
         let mut beside = self.beside(&mut new, &attempt, at.workspace())?;
         write::settle(resource, &mut new);
@@ -97,6 +110,7 @@ impl Resources {
             return Err(ApiError::invalid(&resource.group, &resource.kind, new.name(), &errors));
         }
         admission::check(&new, &attempt)?;
+        self.permitted(question, Some(&new)).await?;
         beside.extend(admission::charge(&new, &attempt)?.into_iter().map(Beside::Quota));
         Ok(match decide(old, new) {
             Next::Write(object) => Next::With(object, beside),

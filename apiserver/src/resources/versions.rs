@@ -81,7 +81,7 @@ impl Resources {
         }
     }
 
-    async fn converted(&self, custom: &Custom, mut object: Object, api_version: &str) -> Result<Object, ApiError> {
+    pub(super) async fn converted(&self, custom: &Custom, mut object: Object, api_version: &str) -> Result<Object, ApiError> {
         if object.api_version() == api_version {
             return Ok(object);
         }

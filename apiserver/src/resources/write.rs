@@ -8,7 +8,7 @@ use crate::catalog::{ResourceDef, Schema};
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
-use crate::options::WriteOptions;
+use crate::options::{DeleteOptions, WriteOptions};
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::strategy::{self, Part, definitions};
 use openapi::FieldError;
@@ -21,12 +21,15 @@ use storage::{Expect, Revision, Txn};
 pub(super) struct How<'a> {
     pub(super) author: Author<'a>,
     pub(super) dry_run: bool,
+    /// The same as those are told who are asked about it.
+    pub(super) options: &'a Value,
     pub(super) told: &'a Told,
 }
 
 impl<'a> How<'a> {
     pub(super) fn of(options: &'a WriteOptions, told: &'a Told) -> Self {
-        Self { author: Author::Named(&options.field_manager), dry_run: options.dry_run, told }
+        let author = Author::Named(&options.field_manager);
+        Self { author, dry_run: options.dry_run, options: &told.options, told }
     }
 
     /// The same for an object that names its owners already.
@@ -36,21 +39,41 @@ impl<'a> How<'a> {
 }
 
 /// What the author of a write should know.
-#[derive(Debug, Default)]
-pub(super) struct Told(Mutex<Vec<String>>);
+#[derive(Debug)]
+pub(super) struct Told {
+    warnings: Mutex<Vec<String>>,
+    options: Value,
+}
 
 impl Told {
+    /// `kind`: of the options that the write came with.
+    pub(super) fn about(kind: &str, options: &WriteOptions) -> Self {
+        Self { warnings: Mutex::default(), options: options.told(kind) }
+    }
+
+    pub(super) fn about_delete(options: &DeleteOptions) -> Self {
+        Self { warnings: Mutex::default(), options: options.told() }
+    }
+
+    pub(super) fn options(&self) -> &Value {
+        &self.options
+    }
+
+    pub(super) fn add(&self, warnings: Vec<String>) {
+        self.warnings.lock().extend(warnings);
+    }
+
     /// Another try begins: what was found out in the last one does not count.
     pub(super) fn restart(&self, warnings: &[String]) {
-        *self.0.lock() = warnings.to_vec();
+        *self.warnings.lock() = warnings.to_vec();
     }
 
     pub(super) fn warnings(&self) -> Vec<String> {
-        self.0.lock().clone()
+        self.warnings.lock().clone()
     }
 
     pub(super) fn into_warnings(self) -> Vec<String> {
-        self.0.into_inner()
+        self.warnings.into_inner()
     }
 }
 
@@ -106,6 +129,15 @@ fn is_definition(resource: &ResourceDef) -> bool {
     is(resource, "apiextensions.k8s.io", "customresourcedefinitions")
 }
 
+/// What has to be made anew when an object of the resource changes.
+fn mark_of(resource: &ResourceDef) -> Option<Mark> {
+    match &*resource.group {
+        "apiextensions.k8s.io" => Some(Mark::Definitions),
+        "admissionregistration.k8s.io" => Some(Mark::Policies),
+        _ => None,
+    }
+}
+
 impl Resources {
     /// Completes an object with what only the whole workspace can tell, and says what is written together with it.
     pub(super) fn beside(
@@ -118,12 +150,11 @@ impl Resources {
             return allocate::allocate(object, attempt.old, &Givers { ambient: attempt.ambient, look: attempt.look });
         }
         if is_definition(attempt.resource) {
-            let served = self.served(workspace)?;
-            let used = served.names_in(object.text(&["spec", "group"]), object.name());
+            let (marked, used) = self.names_in(workspace, object.text(&["spec", "group"]), object.name())?;
             definitions::accept(object, &used, attempt.ambient.now());
-            return Ok(vec![Beside::Move(Mark::Definitions, served.marked)]);
+            return Ok(vec![Beside::Move(Mark::Definitions, marked)]);
         }
-        Ok(Vec::new())
+        self.moved(attempt.resource, workspace)
     }
 
     /// What is written together with the end of an object.
@@ -131,15 +162,13 @@ impl Resources {
         if is(at.resource(), "", "services") {
             return Ok(allocate::release(object));
         }
-        self.moved(at)
+        self.moved(at.resource(), at.workspace())
     }
 
     /// What is written together with any change of an object.
-    pub(super) fn moved(&self, at: &ObjectRef) -> Result<Vec<Beside>, ApiError> {
-        if is_definition(at.resource()) {
-            return Ok(vec![Beside::Move(Mark::Definitions, self.marked(at.workspace(), Mark::Definitions)?)]);
-        }
-        Ok(Vec::new())
+    pub(super) fn moved(&self, resource: &ResourceDef, workspace: &Workspace) -> Result<Vec<Beside>, ApiError> {
+        let Some(mark) = mark_of(resource) else { return Ok(Vec::new()) };
+        Ok(vec![Beside::Move(mark, self.marked(workspace, mark)?)])
     }
 
     fn marked(&self, workspace: &Workspace, mark: Mark) -> Result<Revision, ApiError> {

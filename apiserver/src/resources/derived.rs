@@ -1,0 +1,79 @@
+//! What is made out of the objects of a workspace, kept ready, and made anew when one of them changes.
+//!
+//! Every write of such an object also writes a mark of its workspace. Whoever wants what was made compares one
+//! revision; a workspace that has no such object has no mark, and costs nothing.
+
+use super::Resources;
+use crate::error::ApiError;
+use crate::keyspace::{self, Mark};
+use crate::place::Workspace;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use storage::{Revision, Snapshot};
+
+/// Workspaces for which it is kept. For others it is made when somebody asks.
+const KEPT_MAX: usize = 10_000;
+
+/// What was made, as of a mark.
+#[derive(Debug)]
+pub(super) struct AsOf<T> {
+    /// Zero where there never was anything.
+    pub(super) marked: Revision,
+    pub(super) made: Option<Arc<T>>,
+}
+
+impl<T> Clone for AsOf<T> {
+    fn clone(&self) -> Self {
+        Self { marked: self.marked, made: self.made.clone() }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Derived<T> {
+    mark: Mark,
+    /// Nothing else is locked, and nothing is read, while this is held.
+    kept: Mutex<HashMap<Workspace, AsOf<T>>>,
+}
+
+impl<T> Derived<T> {
+    pub(super) fn new(mark: Mark) -> Self {
+        Self { mark, kept: Mutex::default() }
+    }
+
+    /// `make` is given the objects, and what was made of them before.
+    pub(super) fn get(
+        &self,
+        resources: &Resources,
+        workspace: &Workspace,
+        make: impl FnOnce(&Snapshot, Option<&T>) -> Result<T, ApiError>,
+    ) -> Result<AsOf<T>, ApiError> {
+        let snapshot = resources.inner.store.recent();
+        let mark = keyspace::mark(workspace, self.mark)?;
+        let Some(marked) = snapshot.get(mark.as_bytes())?.map(|version| version.modified) else {
+            return Ok(AsOf { marked: Revision::ZERO, made: None });
+        };
+        let known = self.kept.lock().get(workspace).cloned();
+        if let Some(known) = known.as_ref().filter(|known| known.marked == marked) {
+            return Ok(known.clone());
+        }
+        let before = known.as_ref().and_then(|known| known.made.as_deref());
+        let made = AsOf { marked, made: Some(Arc::new(make(&snapshot, before)?)) };
+        self.keep(workspace, &made);
+        Ok(made)
+    }
+
+    fn keep(&self, workspace: &Workspace, made: &AsOf<T>) {
+        let mut kept = self.kept.lock();
+        if kept.len() >= KEPT_MAX && !kept.contains_key(workspace) {
+            // Any will do: it is made again when it is asked for.
+            if let Some(other) = kept.keys().next().cloned() {
+                kept.remove(&other);
+            }
+        }
+        let newer = kept.get(workspace).is_some_and(|known| known.marked > made.marked);
+        if !newer {
+            kept.insert(workspace.clone(), made.clone());
+        }
+    }
+}
