@@ -18,6 +18,7 @@ use serde_json::Value;
 
 pub use described::{Described, Exchange, Kind, Part, Schema};
 pub use gnostic::encode as v2_protobuf;
+pub(crate) use inline::reduce;
 
 use crate::builtin::table;
 

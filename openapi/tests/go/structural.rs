@@ -1,7 +1,8 @@
 //! Custom resources that `generate/validation/structural` made, and what Go made of them.
 
 use openapi::FieldError;
-use openapi::structural::Structural;
+use openapi::document::Kind;
+use openapi::structural::{Structural, Version, published};
 use openapi::validation::definition;
 use serde_json::{Value, json};
 
@@ -86,5 +87,20 @@ fn definitions_are_refused_as_in_go() {
         let mut found: Vec<String> = definition::validate(&definition, None).iter().map(said).collect();
         found.sort();
         same(texts(vector, "definition"), found)
+    });
+}
+
+#[test]
+fn schemas_are_published_as_in_go() {
+    replay(|_, vector| {
+        let kind = Kind { group: "example.com", version: "v1", kind: "Widget" };
+        for (name, version) in [("v3", Version::V3), ("v2", Version::V2)] {
+            let Some(expected) = vector.get(name) else { continue };
+            let found = published(Some(&vector["schema"]), kind, &[], version);
+            if let Some(difference) = crate::difference(&found, expected) {
+                return Err(format!("{name} {difference}"));
+            }
+        }
+        Ok(())
     });
 }

@@ -31,6 +31,9 @@ import (
 // As many as are kept; more can be asked for.
 const cases = 500
 
+// Of so many, one is published.
+const publishedOf = 10
+
 // One case: what is given, and what comes of it. What equals the object as given is left out.
 type vector struct {
 	Seed      int64    `json:"seed"`
@@ -43,6 +46,9 @@ type vector struct {
 	Errors    []string `json:"errors,omitempty"`
 	// Why there may be no definition with this schema.
 	Definition []string `json:"definition,omitempty"`
+	// How a schema without fault is published; of a few.
+	V3 any `json:"v3,omitempty"`
+	V2 any `json:"v2,omitempty"`
 }
 
 func main() {
@@ -141,7 +147,12 @@ func judge(seed int64, given, object, old any) (*vector, error) {
 		return nil, err
 	}
 	result.Errors = texts(errors(structural, validator, copied(object), old))
-	result.Definition, err = define(given)
+	if result.Definition, err = define(given); err != nil {
+		return nil, err
+	}
+	if seed%publishedOf == 0 && len(result.Definition) == 0 {
+		result.V3, result.V2, err = publish(given)
+	}
 	return result, err
 }
 

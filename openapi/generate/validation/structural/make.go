@@ -65,6 +65,12 @@ func (m *maker) node(depth int) document {
 	if m.one(4) {
 		schema["default"] = m.value(schema, 40)
 	}
+	if m.one(10) {
+		schema["description"] = "what it is"
+	}
+	if m.one(20) {
+		schema["title"] = "a title"
+	}
 	return schema
 }
 
