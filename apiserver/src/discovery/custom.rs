@@ -1,12 +1,14 @@
 //! Custom resources as OpenAPI describes them: out of their definitions, which are read when a document is made.
 
 use crate::catalog::{Catalog, ResourceDef};
+use crate::jsonpath::simple::Selectable;
 use crate::object::Object;
 use crate::place::Workspace;
 use crate::resources::Resources;
 use openapi::builtin::kind_in;
 use openapi::document::{self, Described, Exchange, Kind, Part, Schema};
-use serde_json::{Map, Value, json};
+use openapi::structural::{self, Version};
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -27,7 +29,7 @@ struct Published {
 impl Schemas<'_> {
     /// The document of a group version.
     pub(super) fn v3(&self, api_version: &str, resources: &[Arc<ResourceDef>]) -> String {
-        let published = self.published(resources);
+        let published = self.published(resources, Version::V3);
         let described: Vec<Described<'_>> = published.iter().map(Published::described).collect();
         document::v3_of(api_version, &described).to_string()
     }
@@ -36,7 +38,7 @@ impl Schemas<'_> {
     pub(super) fn v2(&self, catalog: &Catalog) -> (Map<String, Value>, Map<String, Value>) {
         let all = catalog.groups().iter().flat_map(|group| &group.versions).flat_map(|version| &version.resources);
         let custom: Vec<Arc<ResourceDef>> = all.filter(|resource| resource.custom().is_some()).cloned().collect();
-        let published = self.published(&custom);
+        let published = self.published(&custom, Version::V2);
         let described: Vec<Described<'_>> = published.iter().map(Published::described).collect();
         let mut document = document::v2_of(&described);
         let mut part = |name: &str| match document.get_mut(name).map(Value::take) {
@@ -52,7 +54,7 @@ impl Schemas<'_> {
         (definitions, paths)
     }
 
-    fn published(&self, resources: &[Arc<ResourceDef>]) -> Vec<Published> {
+    fn published(&self, resources: &[Arc<ResourceDef>], version: Version) -> Vec<Published> {
         let mut definitions: BTreeMap<&str, Option<Object>> = BTreeMap::new();
         let mut published = Vec::with_capacity(resources.len());
         for resource in resources {
@@ -61,7 +63,9 @@ impl Schemas<'_> {
                 .entry(&custom.definition)
                 .or_insert_with(|| self.resources.definition(self.workspace, &custom.definition).ok().flatten());
             let schema = definition.as_ref().and_then(|definition| schema_of(definition, &resource.version));
-            let schema = whole(resource, schema.cloned().unwrap_or_else(|| json!({ "type": "object" })));
+            let kind = Kind { group: &resource.group, version: &resource.version, kind: &resource.kind };
+            let selectable: Vec<&str> = custom.schema.selectable.iter().map(Selectable::name).collect();
+            let schema = structural::published(schema, kind, &selectable, version);
             published.push(Published { resource: resource.clone(), name: model_name(resource), schema });
         }
         published
@@ -82,29 +86,6 @@ fn is_of_builtin(path: &str, builtin: &Catalog) -> bool {
 fn schema_of<'a>(definition: &'a Object, version: &str) -> Option<&'a Value> {
     let mut versions = definition.items(&["spec", "versions"]);
     versions.find(|found| found["name"] == version)?.pointer("/schema/openAPIV3Schema")
-}
-
-/// The schema with what every object has.
-fn whole(resource: &ResourceDef, mut schema: Value) -> Value {
-    const META: &str = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-    let about = "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
-    let text = |about: &str| json!({ "type": "string", "description": about });
-    let outside = [
-        ("apiVersion", text("The version of the schema that this object is written in.")),
-        ("kind", text("What this object is, in one word.")),
-        ("metadata", json!({ "description": about, "allOf": [{ "$ref": META }] })),
-    ];
-    if let Some(map) = schema.as_object_mut() {
-        let properties = map.entry("properties").or_insert_with(|| json!({}));
-        for (name, schema) in outside {
-            if let Some(properties) = properties.as_object_mut() {
-                properties.insert(name.to_owned(), schema);
-            }
-        }
-        let kind = json!([{ "group": resource.group, "version": resource.version, "kind": resource.kind }]);
-        map.insert("x-kubernetes-group-version-kind".to_owned(), kind);
-    }
-    schema
 }
 
 /// `com.example.stable.v1.CronTab`

@@ -88,12 +88,12 @@ impl Resources {
     }
 
     async fn apply_to_existing(&self, at: &Authorized<ObjectRef>, wanted: &Wanted<'_>) -> Result<Written, ApiError> {
-        let (target, resource) = (at.get(), at.get().resource());
+        let target = at.get();
         let told = Told::about("PatchOptions", wanted.options);
         let how = How::of(wanted.options, &told).settled();
         let change = Applied { resources: self, at, wanted, how };
         let outcome = self.mutate(target, wanted.options.dry_run, &change).await?;
-        self.written(resource, outcome, told).await
+        self.written(&target.within, outcome, told).await
     }
 
     async fn create_by_apply(&self, at: &Authorized<ObjectRef>, wanted: &Wanted<'_>) -> Result<Written, ApiError> {
@@ -109,7 +109,7 @@ impl Resources {
         let told = Told::about("PatchOptions", wanted.options);
         told.restart(&warnings);
         let bytes = self.insert(&permit, &object, How::of(wanted.options, &told).settled()).await?;
-        self.written_new(resource, bytes, told).await
+        self.written_new(&target.within, bytes, told).await
     }
 
     /// What is applied laid over what there is, as it is stored.

@@ -9,7 +9,6 @@ use crate::allocate::Beside;
 use crate::ambient::Ambient;
 use crate::auth::Authorized;
 use crate::body::{Body, Decoded};
-use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::hooks::Operation;
 use crate::object::{Object, timestamp};
@@ -70,7 +69,7 @@ impl Resources {
                     }
                 }
                 Err(error) => return Err(error),
-                Ok(bytes) => return self.written_new(&place.resource, bytes, told).await,
+                Ok(bytes) => return self.written_new(place, bytes, told).await,
             }
         }
         Err(ApiError::internal("there is no end to trying names"))
@@ -78,11 +77,11 @@ impl Resources {
 
     pub(super) async fn written_new(
         &self,
-        resource: &ResourceDef,
+        at: &Collection,
         bytes: Bytes,
         told: Told,
     ) -> Result<Written, ApiError> {
-        Ok(Written { bytes: self.shown_new(resource, bytes).await?, created: true, warnings: told.into_warnings() })
+        Ok(Written { bytes: self.shown_new(at, bytes).await?, created: true, warnings: told.into_warnings() })
     }
 
     /// The object as it would be stored: named, stamped, defaulted, admitted, and found to be valid; and what is

@@ -79,10 +79,10 @@ impl Resources {
         Ok(match self.mutate(target, options.dry_run, &change).await? {
             Outcome::Removed(last) => {
                 let uid = crate::object::Peek::of(&last).text(&["metadata", "uid"]).unwrap_or_default().into_owned();
-                Deleted::Gone { last: self.shown_new(resource, last).await?, uid }
+                Deleted::Gone { last: self.shown_new(&target.within, last).await?, uid }
             }
-            Outcome::Same(now) => Deleted::Going { now: self.shown(resource, now).await? },
-            Outcome::Written(now) => Deleted::Going { now: self.shown_new(resource, now).await? },
+            Outcome::Same(now) => Deleted::Going { now: self.shown(&target.within, now).await? },
+            Outcome::Written(now) => Deleted::Going { now: self.shown_new(&target.within, now).await? },
         })
     }
 

@@ -110,9 +110,8 @@ impl Resources {
     ) -> Result<T, ApiError> {
         let Question { at, part, operation, name, user, how, attempt, .. } = question;
         let catalog = self.catalog(&at.workspace)?;
-        let versions = Known { resources: self, catalog: &catalog };
-        let services = Services { resources: self.clone(), workspace: at.workspace.clone() };
-        let caller = self.inner.gates.caller.resolving(Arc::new(services));
+        let versions = Known { resources: self, workspace: &at.workspace, catalog: &catalog };
+        let caller = self.caller(&at.workspace);
         let old = question.old.map(|old| convert::from_storage(old.clone(), &at.resource));
         let labels = |namespace: &str| self.labels_of(&at.workspace, namespace);
         let readmit = |object: &mut Object| match attempt {
@@ -139,6 +138,12 @@ impl Resources {
         answer(&ask).await
     }
 
+    /// Calls whoever a workspace names.
+    pub(super) fn caller(&self, workspace: &Workspace) -> HttpCaller {
+        let services = Services { resources: self.clone(), workspace: workspace.clone() };
+        self.inner.gates.caller.resolving(Arc::new(services))
+    }
+
     fn labels_of(&self, workspace: &Workspace, namespace: &str) -> Result<Labels, ApiError> {
         let resource = self.builtin().find("", "v1", "namespaces").ok_or_else(ApiError::no_such_path)?.clone();
         let place = Collection { resource, workspace: workspace.clone(), namespace: None }.object(namespace);
@@ -150,6 +155,7 @@ impl Resources {
 /// The versions of the resources of a workspace.
 struct Known<'a> {
     resources: &'a Resources,
+    workspace: &'a Workspace,
     catalog: &'a Catalog,
 }
 
@@ -159,10 +165,13 @@ impl Versions for Known<'_> {
     }
 
     fn convert<'a>(&'a self, object: Object, to: &'a ResourceDef) -> Later<'a, Result<Object, String>> {
-        let Some(custom) = to.custom() else { return Versions::convert(self.catalog, object, to) };
+        if to.custom().is_none() {
+            return Versions::convert(self.catalog, object, to);
+        }
         Box::pin(async move {
-            let converted = self.resources.converted(custom, object, &to.api_version()).await;
-            converted.map_err(|error| error.message().to_owned())
+            let converted = self.resources.converted(self.workspace, to, vec![object], &to.api_version()).await;
+            let mut converted = converted.map_err(|error| error.message().to_owned())?;
+            converted.pop().ok_or_else(|| "an object is gone".to_owned())
         })
     }
 

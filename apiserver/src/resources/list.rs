@@ -71,7 +71,7 @@ impl Resources {
         // "Any state will do" comes from clients that want all of it, cheaply.
         let limit = if revision == Some(0) { 0 } else { limit };
         let found = collect(&start, &range, &filter, limit)?;
-        let items = self.shown_all(&at.get().resource, found.items).await?;
+        let items = self.shown_all(at.get(), found.items).await?;
         Ok(Page { revision: found.revision, items, next: found.next, remaining: found.remaining })
     }
 

@@ -51,7 +51,7 @@ impl Resources {
     ) -> Result<Outcome, ApiError> {
         for _ in 0..ATTEMPTS {
             let found = self.find(at)?.ok_or_else(|| ApiError::not_found(at.resource(), &at.name))?;
-            let found = self.lifted(at.resource(), found).await?;
+            let found = self.lifted(&at.within, found).await?;
             let next = change.next(&found.object).await?;
             match self.settle(at, &found, next, dry_run).await {
                 Err(Unsettled::Overtaken) => {}
@@ -71,7 +71,7 @@ impl Resources {
             Next::Write(object) => (object, self.moved(at.resource(), at.workspace())?),
             Next::With(object, beside) => (object, beside),
         };
-        let draft = draft(self.lowered(at.resource(), object).await?);
+        let draft = draft(self.lowered(&at.within, object).await?);
         if dry_run {
             return Ok(Outcome::Written(draft.stamped(expected)));
         }
@@ -89,7 +89,7 @@ impl Resources {
         dry_run: bool,
     ) -> Result<Outcome, Unsettled> {
         let given = self.given_up(at, &object)?;
-        let last = draft(self.lowered(at.resource(), object).await?).stamped(expected);
+        let last = draft(self.lowered(&at.within, object).await?).stamped(expected);
         if dry_run {
             return Ok(Outcome::Removed(last));
         }
@@ -125,7 +125,7 @@ impl Resources {
         if self.inner.store.recent().get(key.as_bytes()).map_err(ApiError::from)?.is_some() {
             return Err(ApiError::already_exists(at.resource(), &at.name).into());
         }
-        let draft = draft(self.lowered(at.resource(), object).await?);
+        let draft = draft(self.lowered(place, object).await?);
         let mut txn = sight.join(Txn::create(key, draft.clone()), beside)?;
         txn = self.under_definition(txn, place)?;
         if let Some((namespace, revision)) = namespace {

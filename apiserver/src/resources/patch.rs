@@ -120,12 +120,12 @@ impl Resources {
         if body.kind == PatchKind::Apply {
             return self.apply(at, part, body, options).await;
         }
-        let (target, resource) = (at.get(), at.get().resource().clone());
+        let target = at.get();
         let told = Told::about("PatchOptions", options);
         let how = How::of(options, &told);
         let change = Patched { resources: self, at, part, difference: read(body)?, options, how };
         let outcome = self.mutate(target, options.dry_run, &change).await?;
-        self.written(&resource, outcome, told).await
+        self.written(&target.within, outcome, told).await
     }
 
     /// The object with the patch applied, as its author sees it: in the version of the request.

@@ -19,7 +19,7 @@ impl Resources {
         let snapshot = self.at_least(revision).await?;
         let found = snapshot.get(keyspace::key(at)?.as_bytes())?;
         let version = found.ok_or_else(|| ApiError::not_found(at.resource(), &at.name))?;
-        self.shown(at.resource(), version).await
+        self.shown(&at.within, version).await
     }
 
     pub(super) async fn at_least(&self, revision: Option<u64>) -> Result<Snapshot, ApiError> {

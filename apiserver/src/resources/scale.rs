@@ -120,7 +120,7 @@ impl Resources {
         let told = Told::about("UpdateOptions", options);
         let change = Rescaled { resources: self, at, wanted, how: How::of(options, &told).settled() };
         let outcome = self.mutate(target, options.dry_run, &change).await?;
-        let written = self.written(resource, outcome, told).await?;
+        let written = self.written(&target.within, outcome, told).await?;
         Ok(scale_of(resource, &super::parse(&written.bytes)?))
     }
 }

@@ -9,12 +9,11 @@ use crate::admission::{self, Attempt};
 use crate::allocate::Beside;
 use crate::auth::Authorized;
 use crate::body::Decoded;
-use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::hooks::Operation;
 use crate::managed_fields;
 use crate::object::Object;
-use crate::place::ObjectRef;
+use crate::place::{Collection, ObjectRef};
 use crate::strategy::{self, Part};
 use openapi::FieldError;
 
@@ -51,7 +50,7 @@ impl Resources {
         }
         let change = Update { resources: self, at, part, new, warnings, how };
         let outcome = self.mutate(target, how.dry_run, &change).await?;
-        self.written(&resource, outcome, told).await
+        self.written(&target.within, outcome, told).await
     }
 
     async fn create_by_update(
@@ -68,7 +67,7 @@ impl Resources {
         new.set_metadata("name", target.name.as_str());
         let place = at.clone().narrow(|target| target.within);
         let bytes = self.insert(&place, &new, how).await?;
-        let bytes = self.shown_new(target.resource(), bytes).await?;
+        let bytes = self.shown_new(&target.within, bytes).await?;
         Ok(Written { bytes, created: true, warnings: how.told.warnings() })
     }
 
@@ -120,13 +119,13 @@ impl Resources {
 
     pub(super) async fn written(
         &self,
-        resource: &ResourceDef,
+        at: &Collection,
         outcome: Outcome,
         told: Told,
     ) -> Result<Written, ApiError> {
         let bytes = match outcome {
-            Outcome::Same(version) => self.shown(resource, version).await?,
-            Outcome::Written(bytes) | Outcome::Removed(bytes) => self.shown_new(resource, bytes).await?,
+            Outcome::Same(version) => self.shown(at, version).await?,
+            Outcome::Written(bytes) | Outcome::Removed(bytes) => self.shown_new(at, bytes).await?,
         };
         Ok(Written { bytes, created: false, warnings: told.into_warnings() })
     }

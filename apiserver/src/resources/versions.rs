@@ -4,9 +4,11 @@
 use super::{Found, Resources, parse};
 use crate::catalog::ResourceDef;
 use crate::convert;
-use crate::custom::{Conversion, Custom};
+use crate::custom::Conversion;
 use crate::error::ApiError;
+use crate::hooks::{Endpoint, conversion};
 use crate::object::Object;
+use crate::place::{Collection, Workspace};
 use bytes::Bytes;
 use serde_json::Value;
 use storage::{Revision, Version};
@@ -18,84 +20,122 @@ fn is_as_stored(resource: &ResourceDef, modified: Revision) -> bool {
 
 impl Resources {
     /// A stored object as a version of its resource shows it.
-    pub(super) async fn shown(&self, resource: &ResourceDef, version: Version) -> Result<Bytes, ApiError> {
-        if is_as_stored(resource, version.modified) {
+    pub(super) async fn shown(&self, at: &Collection, version: Version) -> Result<Bytes, ApiError> {
+        if is_as_stored(&at.resource, version.modified) {
             return Ok(version.value);
         }
-        self.reshaped(resource, &version.value).await
+        self.reshaped(at, &version.value).await
     }
 
     /// The same for what was stored just now.
-    pub(super) async fn shown_new(&self, resource: &ResourceDef, bytes: Bytes) -> Result<Bytes, ApiError> {
-        if resource.is_storage_version() {
+    pub(super) async fn shown_new(&self, at: &Collection, bytes: Bytes) -> Result<Bytes, ApiError> {
+        if at.resource.is_storage_version() {
             return Ok(bytes);
         }
-        self.reshaped(resource, &bytes).await
+        self.reshaped(at, &bytes).await
     }
 
-    /// The same for many.
-    pub(super) async fn shown_all(
-        &self,
-        resource: &ResourceDef,
-        versions: Vec<Version>,
-    ) -> Result<Vec<Bytes>, ApiError> {
-        let mut shown = Vec::with_capacity(versions.len());
+    /// The same for many: whoever knows how to convert them is asked once.
+    pub(super) async fn shown_all(&self, at: &Collection, versions: Vec<Version>) -> Result<Vec<Bytes>, ApiError> {
+        let resource = &at.resource;
+        let (mut shown, mut others, mut places) = (Vec::with_capacity(versions.len()), Vec::new(), Vec::new());
         for version in versions {
-            shown.push(self.shown(resource, version).await?);
+            if !is_as_stored(resource, version.modified) {
+                others.push(parse(&version.value)?);
+                places.push(shown.len());
+            }
+            shown.push(version.value);
+        }
+        for (place, object) in places.into_iter().zip(self.raised(at, others).await?) {
+            shown[place] = Value::from(object).to_string().into();
         }
         Ok(shown)
     }
 
-    async fn reshaped(&self, resource: &ResourceDef, bytes: &Bytes) -> Result<Bytes, ApiError> {
-        let object = self.raised(resource, parse(bytes)?).await?;
+    async fn reshaped(&self, at: &Collection, bytes: &Bytes) -> Result<Bytes, ApiError> {
+        let object = self.raised_one(at, parse(bytes)?).await?;
         Ok(Value::from(object).to_string().into())
     }
 
-    /// A stored object in the version of the request, as its definition asks now.
-    async fn raised(&self, resource: &ResourceDef, object: Object) -> Result<Object, ApiError> {
-        let Some(custom) = resource.custom() else { return Ok(convert::from_storage(object, resource)) };
-        let mut object = self.converted(custom, object, &resource.api_version()).await?;
-        object.as_tree(|tree| {
-            custom.schema.prune(tree);
-            custom.schema.complete(tree);
-        });
-        Ok(object)
+    async fn raised_one(&self, at: &Collection, object: Object) -> Result<Object, ApiError> {
+        let raised = self.raised(at, vec![object]).await?.pop();
+        raised.ok_or_else(|| ApiError::internal("an object is gone"))
+    }
+
+    /// Stored objects in the version of the request, as their definition asks now.
+    async fn raised(&self, at: &Collection, objects: Vec<Object>) -> Result<Vec<Object>, ApiError> {
+        let resource = &at.resource;
+        let Some(custom) = resource.custom() else {
+            return Ok(objects.into_iter().map(|object| convert::from_storage(object, resource)).collect());
+        };
+        let mut objects = self.converted(&at.workspace, resource, objects, &resource.api_version()).await?;
+        for object in &mut objects {
+            object.as_tree(|tree| {
+                custom.schema.prune(tree);
+                custom.schema.complete(tree);
+            });
+        }
+        Ok(objects)
     }
 
     /// An object that was found, as those see it who change it. Built-in ones are changed in the form they are kept in.
-    pub(super) async fn lifted(&self, resource: &ResourceDef, found: Found) -> Result<Found, ApiError> {
-        if resource.custom().is_none() || is_as_stored(resource, found.version.modified) {
+    pub(super) async fn lifted(&self, at: &Collection, found: Found) -> Result<Found, ApiError> {
+        if at.resource.custom().is_none() || is_as_stored(&at.resource, found.version.modified) {
             return Ok(found);
         }
-        Ok(Found { object: self.raised(resource, found.object).await?, version: found.version })
+        Ok(Found { object: self.raised_one(at, found.object).await?, version: found.version })
     }
 
     /// An object in the version that it is kept in.
-    pub(super) async fn lowered(&self, resource: &ResourceDef, object: Object) -> Result<Object, ApiError> {
-        match resource.custom() {
-            Some(custom) if !resource.is_storage_version() => {
-                let stored = format!("{}/{}", resource.stored.group, resource.stored.version);
-                self.converted(custom, object, &stored).await
-            }
-            _ => Ok(object),
-        }
-    }
-
-    pub(super) async fn converted(&self, custom: &Custom, mut object: Object, api_version: &str) -> Result<Object, ApiError> {
-        if object.api_version() == api_version {
+    pub(super) async fn lowered(&self, at: &Collection, object: Object) -> Result<Object, ApiError> {
+        let resource = &at.resource;
+        if resource.custom().is_none() || resource.is_storage_version() {
             return Ok(object);
         }
-        match &custom.conversion {
-            Conversion::Rename => {
-                object.map_mut().insert("apiVersion".to_owned(), api_version.into());
-                Ok(object)
+        let stored = format!("{}/{}", resource.stored.group, resource.stored.version);
+        let lowered = self.converted(&at.workspace, resource, vec![object], &stored).await?.pop();
+        lowered.ok_or_else(|| ApiError::internal("an object is gone"))
+    }
+
+    /// Objects of a custom resource in another version, in the same order.
+    pub(super) async fn converted(
+        &self,
+        workspace: &Workspace,
+        resource: &ResourceDef,
+        mut objects: Vec<Object>,
+        api_version: &str,
+    ) -> Result<Vec<Object>, ApiError> {
+        let webhook = match resource.custom().map(|custom| &custom.conversion) {
+            Some(Conversion::Webhook(webhook)) => webhook,
+            _ => {
+                for object in &mut objects {
+                    object.map_mut().insert("apiVersion".to_owned(), api_version.into());
+                }
+                return Ok(objects);
             }
-            Conversion::Webhook(_) => Err(ApiError::internal("conversion by webhook is not available")),
-        }
+        };
+        let failed = |why: String| {
+            let kind = format!("{}/{}, Kind={}", resource.group, resource.stored.version, resource.kind);
+            ApiError::internal(format!("conversion webhook for {kind} failed: {why}"))
+        };
+        let config = webhook.get("clientConfig").unwrap_or(&Value::Null);
+        let endpoint = Endpoint::read(config).map_err(failed)?;
+        let versions = webhook.get("conversionReviewVersions").and_then(Value::as_array).into_iter().flatten();
+        let versions: Vec<String> = versions.filter_map(Value::as_str).map(str::to_owned).collect();
+        let (trees, uid) = (objects.into_iter().map(Value::from).collect(), self.inner.ambient.uid());
+        let caller = self.caller(workspace);
+        let converted = conversion::convert(&caller, &endpoint, &versions, trees, api_version, uid).await;
+        let objects = converted.map_err(failed)?.into_iter().map(Object::try_from).collect::<Result<_, _>>();
+        objects.map_err(|error| failed(error.to_string()))
     }
 }
 
-/// The same for those who cannot wait: an object that cannot be shown is shown as it is stored.
+/// Somebody else has to be asked before an object can be shown.
+pub(super) fn has_to_be_asked_for(resource: &ResourceDef) -> bool {
+    resource.custom().is_some_and(|custom| matches!(custom.conversion, Conversion::Webhook(_)))
+}
+
+/// The same for those who cannot wait, where nobody has to be asked.
 pub(super) fn shown_at_once(resource: &ResourceDef, bytes: Bytes, modified: Revision) -> Bytes {
     if is_as_stored(resource, modified) {
         return bytes;

@@ -1,15 +1,13 @@
 //! Watching: what is there, if that was asked for, and then every change.
 
-use super::versions::shown_at_once;
+use super::versions::{has_to_be_asked_for, shown_at_once};
 use super::{Filter, Resources};
 use crate::auth::Authorized;
-use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::object::with_revision;
 use crate::options::{ListOptions, Match};
 use crate::place::Collection;
 use bytes::Bytes;
-use std::sync::Arc;
 use storage::{Change, ReadError, Revision, Scan, Watcher};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +34,8 @@ pub enum Event {
         kind: EventKind,
         bytes: Bytes,
         revision: Revision,
+        /// When what is shown was written: earlier than the end of an object.
+        modified: Revision,
     },
     /// Everything up to here was told.
     Bookmark {
@@ -47,7 +47,8 @@ pub enum Event {
 /// A watch: first what is there, then what changes.
 #[derive(Debug)]
 pub struct Watch {
-    resource: Arc<ResourceDef>,
+    at: Collection,
+    resources: Resources,
     filter: Filter,
     initial: Option<Initial>,
     watcher: Watcher,
@@ -89,8 +90,8 @@ impl Resources {
             }
         };
         let watcher = self.inner.store.watch(range, after)?;
-        let resource = at.get().resource.clone();
-        Ok(Watch { resource, filter, initial, watcher, bookmarks: watch.bookmarks, told: after })
+        let (at, resources) = (at.get().clone(), self.clone());
+        Ok(Watch { at, resources, filter, initial, watcher, bookmarks: watch.bookmarks, told: after })
     }
 }
 
@@ -98,18 +99,45 @@ impl Watch {
     /// The next event; waits for it. Cancel safe.
     pub async fn next(&mut self) -> Result<Event, ReadError> {
         loop {
-            if let Some(event) = self.try_next()? {
-                return Ok(event);
+            if let Some(event) = self.next_stored()? {
+                return Ok(self.shown(event).await);
             }
             let change = self.watcher.next().await?;
             if let Some(event) = self.told(&change) {
-                return Ok(event);
+                return Ok(self.shown(event).await);
             }
         }
     }
 
-    /// The next event if it is there already.
+    /// The next event if it is there already, and nobody has to be asked how to show it.
     pub fn try_next(&mut self) -> Result<Option<Event>, ReadError> {
+        if has_to_be_asked_for(&self.at.resource) {
+            return Ok(None);
+        }
+        let Some(event) = self.next_stored()? else { return Ok(None) };
+        Ok(Some(match event {
+            Event::Object { kind, bytes, revision, modified } => {
+                let bytes = shown_at_once(&self.at.resource, bytes, modified);
+                Event::Object { kind, bytes, revision, modified }
+            }
+            bookmark @ Event::Bookmark { .. } => bookmark,
+        }))
+    }
+
+    /// An object that cannot be converted is shown as it is stored: a watch cannot refuse a single event.
+    async fn shown(&self, event: Event) -> Event {
+        let Event::Object { kind, bytes, revision, modified } = event else { return event };
+        let bytes = if has_to_be_asked_for(&self.at.resource) {
+            let version = storage::Version { value: bytes.clone(), created: modified, modified };
+            self.resources.shown(&self.at, version).await.unwrap_or(bytes)
+        } else {
+            shown_at_once(&self.at.resource, bytes, modified)
+        };
+        Event::Object { kind, bytes, revision, modified }
+    }
+
+    /// The next event if it is there already, as it is stored.
+    fn next_stored(&mut self) -> Result<Option<Event>, ReadError> {
         if let Some(event) = self.next_initial()? {
             return Ok(Some(event));
         }
@@ -135,8 +163,8 @@ impl Watch {
         for entry in &mut initial.scan {
             let version = entry?.version;
             if self.filter.matches(&version.value) {
-                let bytes = shown_at_once(&self.resource, version.value, version.modified);
-                return Ok(Some(Event::Object { kind: EventKind::Added, bytes, revision: version.modified }));
+                let (bytes, modified) = (version.value, version.modified);
+                return Ok(Some(Event::Object { kind: EventKind::Added, bytes, revision: modified, modified }));
             }
         }
         let (revision, announced) = (initial.revision, initial.announced && self.bookmarks);
@@ -159,7 +187,6 @@ impl Watch {
                 (EventKind::Deleted, with_revision(&before.value, change.revision), before.modified)
             }
         };
-        let bytes = shown_at_once(&self.resource, bytes, modified);
-        Some(Event::Object { kind, bytes, revision: change.revision })
+        Some(Event::Object { kind, bytes, revision: change.revision, modified })
     }
 }

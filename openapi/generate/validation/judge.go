@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -77,7 +79,7 @@ func (k *Kind) judge(object runtime.Object) []string {
 		return texts(k.review(ctx, object))
 	}
 	k.strategy.PrepareForCreate(ctx, object)
-	return texts(rest.ValidateCreate(ctx, object, k.strategy))
+	return k.ordered(texts(rest.ValidateCreate(ctx, object, k.strategy)))
 }
 
 func (k *Kind) update(verb, edits string) (any, error) {
@@ -104,12 +106,12 @@ func (k *Kind) update(verb, edits string) (any, error) {
 	if verb == "status" {
 		ctx := k.context(internal, "status")
 		k.status.PrepareForUpdate(ctx, internal, oldInternal)
-		errors := texts(rest.ValidateUpdate(ctx, internal, oldInternal, k.status))
+		errors := k.ordered(texts(rest.ValidateUpdate(ctx, internal, oldInternal, k.status)))
 		return k.vector(verb, oldInternal, internal, errors)
 	}
 	ctx := k.context(internal, "")
 	k.strategy.PrepareForUpdate(ctx, internal, oldInternal)
-	errors := texts(rest.ValidateUpdate(ctx, internal, oldInternal, k.strategy))
+	errors := k.ordered(texts(rest.ValidateUpdate(ctx, internal, oldInternal, k.strategy)))
 	return k.vector(verb, oldInternal, internal, errors)
 }
 
@@ -197,9 +199,18 @@ func texts(errors field.ErrorList) []string {
 	return result
 }
 
+// Go walks the maps of a schema in any order, and tells some things twice.
+func (k *Kind) ordered(errors []string) []string {
+	if k.version.Group == "apiextensions.k8s.io" {
+		sort.Strings(errors)
+		return slices.Compact(errors)
+	}
+	return errors
+}
+
 func internal(of reflect.Type) bool {
 	for of != nil && (of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Map) {
 		of = of.Elem()
 	}
-	return of != nil && of.Kind() == reflect.Struct && strings.HasPrefix(of.PkgPath(), "k8s.io/kubernetes/pkg/apis/")
+	return of != nil && of.Kind() == reflect.Struct && (strings.HasPrefix(of.PkgPath(), "k8s.io/kubernetes/pkg/apis/") || of.PkgPath() == "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions")
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	extensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -86,6 +88,12 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
 )
 
+var extensionsScheme = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	extensions.Install(scheme)
+	return scheme
+}()
+
 // Strategy is what the server knows to do with a kind.
 type Strategy interface {
 	rest.RESTCreateStrategy
@@ -110,6 +118,7 @@ var strategies = map[string][2]any{
 	"v1 ServiceAccount":        {serviceaccount.Strategy},
 	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":   {mutatingwebhookconfiguration.Strategy},
 	"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration": {validatingwebhookconfiguration.Strategy},
+	"apiextensions.k8s.io/v1 CustomResourceDefinition":               {customresourcedefinition.NewStrategy(extensionsScheme), customresourcedefinition.NewStatusStrategy(extensionsScheme)},
 	"apiregistration.k8s.io/v1 APIService":                           {apiservice.NewStrategy(aggregatorscheme.Scheme)},
 	"apps/v1 ControllerRevision":                                     {controllerrevision.Strategy},
 	"apps/v1 DaemonSet":                                              {daemonset.Strategy, daemonset.StatusStrategy},
@@ -191,6 +200,9 @@ func find(words []string) (*Kind, error) {
 func codecs(version schema.GroupVersion) serializer.CodecFactory {
 	if version.Group == "apiregistration.k8s.io" {
 		return aggregatorscheme.Codecs
+	}
+	if version.Group == "apiextensions.k8s.io" {
+		return serializer.NewCodecFactory(extensionsScheme)
 	}
 	return legacyscheme.Codecs
 }

@@ -70,19 +70,39 @@ fn references(schema: &Value, found: &mut Vec<&'static Type>) {
 
 /// Leaves of a schema what version 2 has words for and kubectl can read: alternatives go, and what may be null or hold
 /// unknown fields may be anything.
-fn reduce(schema: &mut Value) {
+pub(crate) fn reduce(schema: &mut Value) {
     let Value::Object(map) = schema else { return };
+    if is(map, "x-kubernetes-preserve-unknown-fields") && map.contains_key("x-kubernetes-group-version-kind") {
+        // An object, and no word more: kubectl would refuse what is not said.
+        map.retain(|name, _| name == "x-kubernetes-group-version-kind" || name == "x-kubernetes-selectable-fields");
+        map.insert("type".to_owned(), "object".into());
+        return;
+    }
+    reduce_inner(map);
+}
+
+fn is(map: &Map<String, Value>, name: &str) -> bool {
+    map.get(name) == Some(&Value::Bool(true))
+}
+
+fn reduce_inner(map: &mut Map<String, Value>) {
     unwrap_reference(map);
     for name in ["allOf", "oneOf", "anyOf", "not", "default"] {
         map.remove(name);
     }
-    let is = |map: &Map<String, Value>, name: &str| map.get(name) == Some(&Value::Bool(true));
+    let embedded = is(map, "x-kubernetes-embedded-resource");
     let open = is(map, "x-kubernetes-preserve-unknown-fields");
     let nullable = is(map, "nullable");
     map.remove("nullable");
     if open || nullable {
         map.remove("items");
-        map.remove("properties");
+        let properties = map.remove("properties");
+        if embedded && !open {
+            map.extend(properties.map(own_properties).map(|properties| ("properties".to_owned(), properties)));
+        }
+    }
+    if embedded && open {
+        require_without(map, |name| matches!(name, "kind" | "apiVersion"));
     }
     let word = map.get("type").and_then(Value::as_str).unwrap_or_default();
     if nullable || (open && word == "object") || (word == "array" && !map.contains_key("items")) {
@@ -90,11 +110,27 @@ fn reduce(schema: &mut Value) {
     }
     require_no_nullable(map);
     if let Some(Value::Object(properties)) = map.get_mut("properties") {
-        properties.values_mut().for_each(reduce);
+        properties.values_mut().filter_map(Value::as_object_mut).for_each(reduce_inner);
     }
     for name in ["items", "additionalProperties"] {
-        if let Some(inner) = map.get_mut(name) {
-            reduce(inner);
+        if let Some(Value::Object(inner)) = map.get_mut(name) {
+            reduce_inner(inner);
+        }
+    }
+}
+
+/// What an embedded resource says of itself, whatever else it may be.
+fn own_properties(properties: Value) -> Value {
+    let Value::Object(mut properties) = properties else { return properties };
+    properties.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
+    Value::Object(properties)
+}
+
+fn require_without(map: &mut Map<String, Value>, gone: impl Fn(&str) -> bool) {
+    if let Some(Value::Array(required)) = map.get_mut("required") {
+        required.retain(|name| name.as_str().is_none_or(|name| !gone(name)));
+        if required.is_empty() {
+            map.remove("required");
         }
     }
 }
@@ -118,10 +154,5 @@ fn require_no_nullable(map: &mut Map<String, Value>) {
     let properties = map.get("properties").and_then(Value::as_object).into_iter().flatten();
     let nullable: Vec<String> =
         properties.filter(|(_, schema)| is_nullable(schema)).map(|(name, _)| name.clone()).collect();
-    if let Some(Value::Array(required)) = map.get_mut("required") {
-        required.retain(|name| name.as_str().is_none_or(|name| !nullable.iter().any(|other| other == name)));
-        if required.is_empty() {
-            map.remove("required");
-        }
-    }
+    require_without(map, |name| nullable.iter().any(|other| other == name));
 }

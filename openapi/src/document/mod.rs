@@ -19,6 +19,7 @@ use serde_json::Value;
 
 pub use described::{Described, Exchange, Kind, Part, Schema};
 pub use gnostic::encode as v2_protobuf;
+pub(crate) use inline::reduce;
 pub use whole::Whole;
 
 use crate::builtin::table;

@@ -17,7 +17,12 @@ const CACHE_BYTES_MAX: usize = 256 << 10;
 /// A pattern as written, and compiled once.
 pub struct Pattern {
     text: Box<str>,
-    compiled: OnceLock<Option<Box<Regex>>>,
+    compiled: OnceLock<Option<Box<Compiled>>>,
+}
+
+struct Compiled {
+    regex: Regex,
+    steps: usize,
 }
 
 impl Pattern {
@@ -35,18 +40,33 @@ impl Pattern {
         if translated.steps > STEPS_MAX { Err(SyntaxError::large(text)) } else { Ok(translated.steps) }
     }
 
+    fn compiled(&self) -> Option<&Compiled> {
+        self.compiled.get_or_init(|| compile(&self.text)).as_deref()
+    }
+
+    /// Whether the pattern can be found in any text at all.
+    #[cfg(test)]
+    pub(super) fn compiles(&self) -> bool {
+        self.compiled().is_some()
+    }
+
     /// Whether the pattern is found in a text. One that cannot be compiled is found nowhere.
     pub fn is_match(&self, text: &str) -> bool {
-        let compiled = self.compiled.get_or_init(|| compile(&self.text));
-        compiled.as_ref().is_some_and(|regex| regex.is_match(text))
+        self.compiled().is_some_and(|compiled| compiled.regex.is_match(text))
+    }
+
+    /// What it costs at worst to look for the pattern in a text, in steps.
+    pub fn cost(&self, text: &str) -> usize {
+        self.compiled().map_or(0, |compiled| compiled.steps.saturating_mul(text.len()))
     }
 }
 
-fn compile(text: &str) -> Option<Box<Regex>> {
+fn compile(text: &str) -> Option<Box<Compiled>> {
     let translated = re2::translate(text).ok().filter(|translated| translated.steps <= STEPS_MAX)?;
     let mut builder = RegexBuilder::new(&translated.pattern);
     builder.size_limit(BYTES_MAX).dfa_size_limit(CACHE_BYTES_MAX).nest_limit(re2::DEPTH_MAX);
-    builder.build().ok().map(Box::new)
+    let regex = builder.build().ok()?;
+    Some(Box::new(Compiled { regex, steps: translated.steps }))
 }
 
 impl fmt::Debug for Pattern {

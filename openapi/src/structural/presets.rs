@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::node::Node;
 use super::print::shown;
-use super::prune::{is_meta, is_pruned};
+use super::prune::{coerced, is_meta, is_pruned};
 use super::{embedded, validate};
 use crate::field::{FieldError, Wrong};
 
@@ -114,7 +114,7 @@ impl Checker {
 
     fn of_value(&mut self, at: &str, node: &Node, value: &Value, resource: bool) {
         if self.pruned && !is_pruned(value, node, resource) {
-            self.invalid(at, value, "must not have unknown fields".to_owned());
+            self.invalid(at, &coerced(value, node, resource), "must not have unknown fields".to_owned());
         }
         if let Some(error) = embedded::unreadable_in(node, at, value, resource) {
             return self.errors.push(error);

@@ -53,6 +53,22 @@ pub(crate) fn is_pruned(value: &Value, node: &Node, embedded: bool) -> bool {
     copy == *value
 }
 
+/// The value with the metadata of embedded resources in the form in which Go prints it; `resource` if it is one itself.
+pub(super) fn coerced(value: &Value, node: &Node, resource: bool) -> Value {
+    let mut copy = value.clone();
+    let mut pruner = Pruner::default();
+    match &mut copy {
+        Value::Object(map) => {
+            if resource {
+                pruner.metadata(map);
+            }
+            pruner.embedded_in(map, node);
+        }
+        other => pruner.embedded(other, node),
+    }
+    copy
+}
+
 #[derive(Default)]
 struct Pruner {
     path: String,
@@ -173,11 +189,15 @@ impl Pruner {
     }
 
     fn embedded_in(&mut self, map: &mut Map<String, Value>, node: &Node) {
-        for (name, value) in map {
-            if let Some(inner) = node.entry(name)
-                && (value.is_object() || value.is_array())
-            {
-                self.within(name, |pruner| pruner.embedded(value, inner));
+        let inner = map.iter_mut().filter(|(_, value)| value.is_object() || value.is_array());
+        for (name, value) in inner {
+            if let Some(property) = node.property(name) {
+                self.within(name, |pruner| pruner.embedded(value, property));
+            } else if let Some(any) = node.additional.schema() {
+                let length = self.path.len();
+                self.path.push_str(&format!("[{name}]"));
+                self.embedded(value, any);
+                self.path.truncate(length);
             }
         }
     }

@@ -14,10 +14,10 @@ use super::{formats, number as numbers};
 use crate::check::quote;
 use crate::field::FieldError;
 
-/// What checking one object may cost: some seconds.
-const WORK_MAX: usize = 30_000_000;
-/// Bytes that are looked at, or values that are compared, for the price of one check.
-const BATCH: usize = 32;
+/// What checking one object may cost: about a second.
+const WORK_MAX: usize = 5_000_000;
+/// Bytes that are looked at, values that are compared, or steps of patterns, for the price of one check.
+const BATCH: usize = 64;
 
 /// What is checked: objects are held to a schema that knows of int-or-string and which formats count, defaults to the
 /// letter of it.
@@ -32,6 +32,12 @@ pub(super) fn object(node: &Node, object: &Value, old: Option<&Value>) -> Vec<Fi
     validate(node, None, object, old, Mode::Object)
 }
 
+/// As [`object`], with so much work and no more.
+#[cfg(test)]
+pub(super) fn object_within(node: &Node, object: &Value, work: usize) -> Vec<FieldError> {
+    Validator { base: None, mode: Mode::Object, path: String::new(), work }.run(node, object, None)
+}
+
 /// What is wrong with a part of an object that stands at `base`.
 pub(super) fn part(node: &Node, base: &str, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
     validate(node, Some(base), value, old, Mode::Object)
@@ -43,12 +49,7 @@ pub(super) fn preset(node: &Node, base: &str, value: &Value) -> Vec<FieldError> 
 }
 
 fn validate(node: &Node, base: Option<&str>, value: &Value, old: Option<&Value>, mode: Mode) -> Vec<FieldError> {
-    let mut validator = Validator { base, mode, path: String::new(), work: WORK_MAX };
-    let mut outcome = validator.ratcheted(node, value, old);
-    if validator.work == 0 {
-        validator.place().broken(&mut outcome, "the object takes too long to validate".to_owned());
-    }
-    outcome.into_errors()
+    Validator { base, mode, path: String::new(), work: WORK_MAX }.run(node, value, old)
 }
 
 struct Validator<'a> {
@@ -59,6 +60,14 @@ struct Validator<'a> {
 }
 
 impl Validator<'_> {
+    fn run(mut self, node: &Node, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let mut outcome = self.ratcheted(node, value, old);
+        if self.work == 0 {
+            self.place().broken(&mut outcome, "the object takes too long to validate".to_owned());
+        }
+        outcome.into_errors()
+    }
+
     fn place(&self) -> Place<'_> {
         Place { base: self.base, path: &self.path }
     }
@@ -193,7 +202,7 @@ impl Validator<'_> {
             }
         }
         if let Some(pattern) = node.matcher()
-            && self.pay(text.len() * 4)
+            && self.pay(pattern.cost(text))
             && !pattern.is_match(text)
         {
             self.place().invalid(outcome, &text.into(), &format!("should match '{}'", pattern.text()));

@@ -8,15 +8,20 @@ mod defaults;
 mod documents;
 mod mistakes;
 mod quantities;
+mod structural;
 mod survival;
 mod times;
 mod vectors;
 
-/// The lines of one of the texts, taken apart at tabs.
-fn lines<const N: usize>(name: &str) -> Vec<[String; N]> {
+fn text(name: &str) -> String {
     let beside = || format!("{}/tests/go", env!("CARGO_MANIFEST_DIR"));
     let path = format!("{}/{name}", std::env::var("OPENAPI_VECTORS").unwrap_or_else(|_| beside()));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The lines of one of the texts, taken apart at tabs.
+fn lines<const N: usize>(name: &str) -> Vec<[String; N]> {
+    let text = text(name);
     let parts = |line: &str| {
         line.split('\t').map(str::to_owned).collect::<Vec<_>>().try_into().expect("as many parts as asked for")
     };

@@ -1,0 +1,106 @@
+//! Custom resources that `generate/validation/structural` made, and what Go made of them.
+
+use openapi::FieldError;
+use openapi::document::Kind;
+use openapi::structural::{Structural, Version, published};
+use openapi::validation::definition;
+use serde_json::{Value, json};
+
+fn said(error: &FieldError) -> String {
+    format!("{}|{}|{}", error.field, error.wrong.reason(), error.body())
+}
+
+fn texts(vector: &Value, name: &str) -> Vec<String> {
+    vector[name].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Replays every vector, and tells of those with which something is not as it should be.
+fn replay(judge: impl Fn(&Structural, &Value) -> Result<(), String>) {
+    let vectors = crate::text("structural.txt");
+    let mut wrong = Vec::new();
+    for (at, line) in vectors.lines().enumerate() {
+        let vector: Value = serde_json::from_str(line).unwrap();
+        let structural = Structural::read(&vector["schema"]);
+        if let Err(difference) = judge(&structural, &vector) {
+            wrong.push(format!("{}: {} {}\n  {difference}", at + 1, vector["schema"], vector["object"]));
+        }
+    }
+    let of = vectors.lines().count();
+    assert!(wrong.is_empty(), "{} of {of} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(expected: T, found: T) -> Result<(), String> {
+    if expected == found { Ok(()) } else { Err(format!("expected: {expected:#?}\n  found: {found:#?}")) }
+}
+
+/// What Go made of the object; what it left as it was is not in the vector.
+fn made<'a>(vector: &'a Value, name: &str) -> &'a Value {
+    vector.get(name).unwrap_or(&vector["object"])
+}
+
+#[test]
+fn objects_are_pruned_as_in_go() {
+    replay(|structural, vector| {
+        let mut object = vector["object"].clone();
+        let mut unknown = structural.prune(&mut object);
+        unknown.sort();
+        same(texts(vector, "unknown"), unknown)?;
+        same(made(vector, "pruned"), &object)
+    });
+}
+
+#[test]
+fn objects_are_defaulted_as_in_go() {
+    replay(|structural, vector| {
+        let mut object = vector["object"].clone();
+        structural.prune(&mut object);
+        structural.default(&mut object);
+        same(made(vector, "defaulted"), &object)
+    });
+}
+
+#[test]
+fn objects_are_refused_as_in_go() {
+    replay(|structural, vector| {
+        let found = structural.validate(&vector["object"], vector.get("old"));
+        let mut found: Vec<String> = found.iter().map(said).collect();
+        found.sort();
+        same(texts(vector, "errors"), found)
+    });
+}
+
+#[test]
+fn definitions_are_refused_as_in_go() {
+    replay(|_, vector| {
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "widgets.example.com"},
+            "spec": {
+                "group": "example.com", "scope": "Namespaced",
+                "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": vector["schema"]},
+                }],
+            },
+            "status": {"storedVersions": ["v1"]},
+        });
+        let mut found: Vec<String> = definition::validate(&definition, None).iter().map(said).collect();
+        found.sort();
+        same(texts(vector, "definition"), found)
+    });
+}
+
+#[test]
+fn schemas_are_published_as_in_go() {
+    replay(|_, vector| {
+        let kind = Kind { group: "example.com", version: "v1", kind: "Widget" };
+        for (name, version) in [("v3", Version::V3), ("v2", Version::V2)] {
+            let Some(expected) = vector.get(name) else { continue };
+            let found = published(Some(&vector["schema"]), kind, &[], version);
+            if let Some(difference) = crate::difference(&found, expected) {
+                return Err(format!("{name} {difference}"));
+            }
+        }
+        Ok(())
+    });
+}
