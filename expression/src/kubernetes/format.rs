@@ -24,8 +24,8 @@ struct Format {
 const LONGEST_PATTERN: f64 = 128.0;
 /// The longest name of a format, for the cost of comparing two.
 const LONGEST_NAME: u64 = 64;
-const UUID_PATTERN: u64 = 78;
-const DATETIME_PATTERN: u64 = 86;
+const UUID_PATTERN: u64 = 70;
+const DATETIME_PATTERN: u64 = 71;
 
 static FORMATS: [Format; 13] = [
     Format { name: "dns1123Label", check: named::dns_label, pattern: 30 },
