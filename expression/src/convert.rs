@@ -67,18 +67,35 @@ pub(crate) fn double<'a>(value: &Value<'a>) -> Result<Value<'a>, Error> {
     }))
 }
 
-/// As Go's `strconv.ParseFloat`, but for underscores. What is too large is an error, not infinity.
+/// As Go's `strconv.ParseFloat`. What is too large is an error, not infinity.
 fn parse_double(text: &str) -> Option<f64> {
-    let magnitude = text.trim_start_matches(['+', '-']);
-    if magnitude.len() + 1 < text.len() {
-        return None;
-    }
+    let magnitude = text.strip_prefix(['+', '-']).unwrap_or(text);
     let word = magnitude.to_ascii_lowercase();
     if matches!(word.as_str(), "inf" | "infinity" | "nan") {
         return text.parse().ok();
     }
-    let number: f64 = text.parse().ok()?;
+    if !magnitude.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
+        return None;
+    }
+    let number = match word.strip_prefix("0x") {
+        Some(digits) => parse_hexadecimal(&digits.replace('_', ""))?,
+        None => magnitude.replace('_', "").parse::<f64>().ok()?,
+    };
+    let number = if text.starts_with('-') { -number } else { number };
     number.is_finite().then_some(number)
+}
+
+/// `1.8p-2`: a mantissa in hexadecimal, and an exponent of two, which must be there.
+fn parse_hexadecimal(text: &str) -> Option<f64> {
+    let (mantissa, exponent) = text.split_once('p')?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let exponent: i32 = exponent.parse().ok()?;
+    let mut number = 0.0;
+    for digit in whole.chars().chain(fraction.chars()) {
+        number = number * 16.0 + f64::from(digit.to_digit(16)?);
+    }
+    let places = i32::try_from(fraction.len()).ok()?.checked_mul(4)?;
+    (!mantissa.is_empty()).then(|| number * 2f64.powi(exponent.saturating_sub(places)))
 }
 
 pub(crate) fn bool<'a>(value: &Value<'a>) -> Result<Value<'a>, Error> {

@@ -25,6 +25,8 @@ pub struct List<'a>(pub(crate) Elements<'a>);
 pub(crate) enum Elements<'a> {
     Read(&'a [Json], &'a Items),
     Made(Arc<Vec<Value<'a>>>),
+    /// The sum of a set, or of a list with keys, and another list: still one of that kind.
+    Merged(Arc<Vec<Value<'a>>>, &'a Identity),
     /// Two lists as one. Joining takes no time, so that a loop of sums costs what it is said to cost.
     Joined(Arc<(List<'a>, List<'a>)>, usize),
 }
@@ -39,7 +41,7 @@ impl<'a> List<'a> {
     pub fn len(&self) -> usize {
         match &self.0 {
             Elements::Read(elements, _) => elements.len(),
-            Elements::Made(elements) => elements.len(),
+            Elements::Made(elements) | Elements::Merged(elements, _) => elements.len(),
             Elements::Joined(_, length) => *length,
         }
     }
@@ -57,7 +59,7 @@ impl<'a> List<'a> {
     pub fn get(&self, index: usize) -> Option<Result<Value<'a>, Error>> {
         match &self.0 {
             Elements::Read(elements, items) => Some(read(elements.get(index)?, &items.declared)),
-            Elements::Made(elements) => Some(Ok(elements.get(index)?.clone())),
+            Elements::Made(elements) | Elements::Merged(elements, _) => Some(Ok(elements.get(index)?.clone())),
             Elements::Joined(lists, _) => {
                 let middle = lists.0.len();
                 if index < middle { lists.0.get(index) } else { lists.1.get(index - middle) }
@@ -74,9 +76,10 @@ impl<'a> List<'a> {
         self.iter().collect()
     }
 
-    pub(crate) fn identity(&self) -> &Identity {
+    pub(crate) fn identity(&self) -> &'a Identity {
         match &self.0 {
             Elements::Read(_, items) => &items.identity,
+            Elements::Merged(_, identity) => identity,
             Elements::Made(_) | Elements::Joined(..) => &Identity::Order,
         }
     }
@@ -253,6 +256,9 @@ impl<'a> Map<'a> {
 
     /// Keys with their values. A null in an object out of a document is nothing, and is left out.
     pub fn entries(&self) -> Result<Vec<(Value<'a>, Value<'a>)>, Error> {
+        if let Entries::Made(made) = &self.0 {
+            return Ok(made.entries.iter().map(|(key, value)| (key.0.clone(), value.clone())).collect());
+        }
         let mut entries = Vec::with_capacity(self.len());
         for key in self.keys() {
             if let Some(value) = self.get(&key)? {

@@ -25,6 +25,10 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
+pub(crate) fn is_reserved(word: &str) -> bool {
+    RESERVED.contains(&word)
+}
+
 /// The identifier for a key, if the key can be written as one.
 pub fn escape(key: &str) -> Option<String> {
     if key.is_empty() || key.starts_with(|first: char| first.is_ascii_digit()) {

@@ -25,15 +25,18 @@ pub(crate) fn estimate(root: &Expr, checked: &Checked, environment: &Environment
     estimator.cost(root)
 }
 
-/// What declares the data that an expression stands for.
+/// Where the data that an expression stands for is declared. Paths are followed as Kubernetes follows them: the first
+/// step always leads to the root, whatever its name is.
 #[derive(Clone, Copy, Debug)]
-enum Path<'e> {
-    Declared(&'e Declared),
-    /// A key of a map: a string of which the declaration says nothing.
-    Key,
-    /// Something made by the expression, or below what is declared.
-    None,
+struct Path<'e> {
+    /// `None` below what is declared.
+    declared: Option<&'e Declared>,
+    is_key: bool,
+    /// The number of steps. 0: made by the expression itself.
+    length: usize,
 }
+
+const NOWHERE: Path<'static> = Path { declared: None, is_key: false, length: 0 };
 
 /// Sizes of what is in a list or map.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +50,16 @@ impl EntrySize {
     fn union(self, other: EntrySize) -> EntrySize {
         EntrySize { key: self.key.union(other.key), value: self.value.union(other.value), ..self }
     }
+}
+
+/// A step of a path.
+#[derive(Clone, Copy, Debug)]
+enum Turn<'n> {
+    Field(&'n str),
+    Item,
+    Value,
+    Key,
+    Index,
 }
 
 #[derive(Clone, Debug)]
@@ -78,7 +91,7 @@ impl<'e> Estimator<'e> {
                 if select.test {
                     return operand;
                 }
-                let path = self.step(self.path(&select.operand), Some(&select.field));
+                let path = self.step(self.path(&select.operand), Turn::Field(&select.field));
                 self.paths.insert(expr.id, path);
                 let priced =
                     matches!(self.checked.ty(select.operand.id), Type::Map(_) | Type::Object(_) | Type::Param(_));
@@ -99,8 +112,8 @@ impl<'e> Estimator<'e> {
     fn ident(&mut self, expr: &Expr, name: &str) -> Cost {
         let path = match (self.local(name), self.checked.reference(expr.id)) {
             (Some(local), _) => local.path,
-            (None, Reference::Variable(index)) => Path::Declared(&self.environment.variables[*index].1),
-            _ => Path::None,
+            (None, Reference::Variable(index)) => self.root(&self.environment.variables[*index].1),
+            _ => self.step(NOWHERE, Turn::Value),
         };
         self.paths.insert(expr.id, path);
         IDENT
@@ -116,34 +129,40 @@ impl<'e> Estimator<'e> {
         {
             return local.path;
         }
-        self.paths.get(&expr.id).copied().unwrap_or(Path::None)
+        self.paths.get(&expr.id).copied().unwrap_or(NOWHERE)
     }
 
-    /// One level down: a field, or with `None` an element or a value.
-    fn step(&self, path: Path<'e>, field: Option<&str>) -> Path<'e> {
-        let Path::Declared(mut declared) = path else { return Path::None };
-        if let Form::Optional(inner) = &declared.form {
-            declared = inner;
+    fn root(&self, declared: &'e Declared) -> Path<'e> {
+        match &declared.form {
+            Form::Given => self.step(NOWHERE, Turn::Value),
+            Form::Optional(inner) => Path { declared: Some(inner), is_key: false, length: 1 },
+            _ => Path { declared: Some(declared), is_key: false, length: 1 },
         }
-        let below = match (&declared.form, field) {
-            (Form::List(items), None) => Some(&items.declared),
-            (Form::Map(values), None) => Some(&**values),
-            (Form::Object(object), Some(name)) => object.field(name).map(|field| &field.declared),
-            _ => None,
+    }
+
+    fn step(&self, path: Path<'e>, turn: Turn<'_>) -> Path<'e> {
+        let length = path.length + 1;
+        if path.length == 0 {
+            let declared = self.environment.variables.first().map(|(_, declared)| declared);
+            return Path { declared: declared.filter(|root| !matches!(root.form, Form::Given)), is_key: false, length };
+        }
+        let below = path.declared.filter(|_| !path.is_key);
+        let (declared, is_key) = match (below.map(|declared| &declared.form), turn) {
+            (Some(Form::List(items)), Turn::Item | Turn::Value) => (Some(&items.declared), false),
+            (Some(Form::Map(values)), Turn::Item | Turn::Value) => (Some(&**values), false),
+            (Some(Form::Map(_)), Turn::Key) => (path.declared, true),
+            (Some(Form::Object(object)), Turn::Field(name)) => {
+                (object.fields.as_ref().and_then(|fields| fields.get(name)).map(|field| &field.declared), false)
+            }
+            _ => (None, false),
         };
-        below.map_or(Path::None, Path::Declared)
+        Path { declared, is_key, length }
     }
 
     fn size_of_path(path: Path<'e>) -> Option<Size> {
-        match path {
-            Path::Declared(declared) => match &declared.form {
-                Form::Given => None,
-                Form::Optional(inner) => declared_size(inner),
-                _ => declared_size(declared),
-            },
-            Path::Key => Some(Size::exactly(0)),
-            Path::None => None,
-        }
+        let declared = path.declared?;
+        // Of keys nothing is declared, which counts as no size at all.
+        if path.is_key { Some(Size::exactly(0)) } else { declared_size(declared) }
     }
 
     fn size(&mut self, expr: &Expr) -> Option<Size> {
@@ -181,10 +200,8 @@ impl<'e> Estimator<'e> {
         'e: 'n,
     {
         let computed = self.size(expr);
-        let declared = match self.path(expr) {
-            Path::Declared(declared) => Some(declared),
-            _ => None,
-        };
+        let path = self.path(expr);
+        let declared = path.declared.filter(|_| !path.is_key);
         let literal = match &expr.kind {
             Kind::Literal(literal) => Some(literal),
             _ => None,
@@ -218,7 +235,7 @@ impl<'e> Estimator<'e> {
             };
             if matches!(overload.id, "index_list" | "index_map") {
                 result = self.entry(&call.arguments[0]).map(|entry| entry.value);
-                let path = self.step(self.path(&call.arguments[0]), None);
+                let path = self.step(self.path(&call.arguments[0]), Turn::Item);
                 self.paths.insert(expr.id, path);
             }
             if result.is_none() {
@@ -333,14 +350,17 @@ impl<'e> Estimator<'e> {
             None => matches!(self.checked.ty(fold.range.id), Type::List(_)),
         };
         let range = self.path(&fold.range);
-        let value = (self.step(range, None), entry.map(|entry| entry.value));
-        let key = match (range, is_list) {
-            (Path::Declared(Declared { form: Form::Map(_), .. }), false) => Path::Key,
-            _ => Path::None,
-        };
-        let key = (key, entry.map(|entry| entry.key));
+        let value = (self.step(range, Turn::Value), entry.map(|entry| entry.value));
+        let mut key = (self.step(range, if is_list { Turn::Index } else { Turn::Key }), entry.map(|entry| entry.key));
         let variables = match (&fold.second, is_list) {
-            (Some(second), _) => vec![(&fold.variable, key), (second, value)],
+            (Some(second), _) => {
+                // cel-go appends both to one path, and where that has room for one more, the second takes the place of
+                // the first.
+                if range.length > 0 && !range.length.is_power_of_two() {
+                    key.0 = value.0;
+                }
+                vec![(&fold.variable, key), (second, value)]
+            }
             (None, true) => vec![(&fold.variable, value)],
             (None, false) => vec![(&fold.variable, key)],
         };

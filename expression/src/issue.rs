@@ -66,6 +66,9 @@ impl<'a> Issues<'a> {
     }
 
     fn locate(&self, at: usize, message: String) -> Issue {
+        if self.source.is_empty() {
+            return Issue { line: 1, column: 0, message, snippet: None };
+        }
         let line = self.lines.partition_point(|start| *start <= at);
         let start = if line == 0 { 0 } else { self.lines[line - 1] };
         let snippet = self.source.split('\n').nth(line).unwrap_or_default();

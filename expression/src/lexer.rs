@@ -101,7 +101,12 @@ impl Lexer<'_> {
         if first == '`' {
             return self.escaped();
         }
-        let symbol = SYMBOLS.iter().find(|symbol| self.starts_with(symbol))?;
+        let Some(symbol) = SYMBOLS.iter().find(|symbol| self.starts_with(symbol)) else {
+            // Half of an operator is told with what should have been the other half.
+            self.at += if matches!(first, '|' | '&' | '=') { 2 } else { 1 };
+            self.at = self.at.min(self.characters.len());
+            return None;
+        };
         self.at += symbol.chars().count();
         Some(Form::Symbol(symbol))
     }
@@ -119,6 +124,7 @@ impl Lexer<'_> {
             body.iter().take_while(|next| next.is_ascii_alphanumeric() || "_.-/ ".contains(**next)).count()
         };
         if length == 0 || self.peek(length + 1) != Some('`') {
+            self.at = (self.at + length + 2).min(self.characters.len());
             return None;
         }
         self.at += length + 2;
@@ -167,9 +173,15 @@ impl Lexer<'_> {
         let raw = matches!(self.peek(ahead), Some('r' | 'R'));
         ahead += usize::from(raw);
         let quote = self.peek(ahead).filter(|next| matches!(next, '"' | '\''))?;
+        let start = self.at;
         self.at += ahead;
         let triple = self.peek(1) == Some(quote) && self.peek(2) == Some(quote);
         let closed = if triple { self.triple_body(quote, raw) } else { self.body(quote, raw) };
+        if !closed && ahead > 0 {
+            // The letters before the quote are a name then.
+            self.at = start;
+            return None;
+        }
         Some(closed.then_some(if bytes { Form::Bytes } else { Form::String }))
     }
 
@@ -177,7 +189,10 @@ impl Lexer<'_> {
         self.at += 1;
         while let Some(next) = self.peek(0) {
             match next {
-                '\n' | '\r' => return false,
+                '\n' | '\r' => {
+                    self.at += 1;
+                    return false;
+                }
                 '\\' if !raw => {
                     if !self.escape() {
                         return false;
@@ -214,20 +229,27 @@ impl Lexer<'_> {
         true
     }
 
-    /// Steps over an escape sequence, if it is one.
+    /// Steps over an escape sequence, if it is one; otherwise over what looked like one, up to what did not.
     fn escape(&mut self) -> bool {
-        let hexadecimal =
-            |count: usize| (0..count).all(|index| self.peek(2 + index).is_some_and(|x| x.is_ascii_hexdigit()));
-        let octal = || (0..2).all(|index| self.peek(2 + index).is_some_and(|x| ('0'..='7').contains(&x)));
-        let length = match self.peek(1) {
-            Some('a' | 'b' | 'f' | 'n' | 'r' | 't' | 'v' | '"' | '\'' | '\\' | '?' | '`') => 2,
-            Some('x' | 'X') if hexadecimal(2) => 4,
-            Some('u') if hexadecimal(4) => 6,
-            Some('U') if hexadecimal(8) => 10,
-            Some('0'..='3') if octal() => 4,
-            _ => return false,
+        let (skipped, length, radix) = match self.peek(1) {
+            Some('a' | 'b' | 'f' | 'n' | 'r' | 't' | 'v' | '"' | '\'' | '\\' | '?' | '`') => (2, 0, 16),
+            Some('x' | 'X') => (2, 2, 16),
+            Some('u') => (2, 4, 16),
+            Some('U') => (2, 8, 16),
+            Some('0'..='3') => (2, 2, 8),
+            _ => {
+                self.at = (self.at + 2).min(self.characters.len());
+                return false;
+            }
         };
-        self.at += length;
+        self.at += skipped;
+        for _ in 0..length {
+            let fits = self.peek(0).is_some_and(|next| next.is_digit(radix));
+            self.at = (self.at + 1).min(self.characters.len());
+            if !fits {
+                return false;
+            }
+        }
         true
     }
 }

@@ -1,5 +1,6 @@
 //! Macros: calls that stand for loops, tests and bindings, rewritten as the parser meets them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::ast::{ACCUMULATOR, Call, Expr, Fold, Id, Kind, List, Literal, Select, operator};
@@ -7,7 +8,7 @@ use crate::library::Macro;
 use crate::parser::{Parser, global};
 
 /// Why a macro cannot be expanded, and the argument that is to blame.
-type Refusal = (Id, &'static str);
+type Refusal = (Id, Cow<'static, str>);
 
 /// The variable of a binding's empty loop.
 const UNUSED: &str = "#unused";
@@ -26,7 +27,7 @@ impl Parser<'_, '_> {
             }
             Err((blamed, message)) => {
                 let place = self.place(blamed);
-                self.refuse(place, message).expr
+                self.refuse(place, &message).expr
             }
         }
     }
@@ -143,7 +144,7 @@ impl Maker<'_, '_, '_> {
                 let select = Select { test: true, ..*select };
                 Ok(self.node(Kind::Select(Box::new(select))))
             }
-            other => Err((other.map_or(0, |expr| expr.id), "invalid argument to has() macro")),
+            other => Err((other.map_or(0, |expr| expr.id), "invalid argument to has() macro".into())),
         }
     }
 
@@ -153,12 +154,12 @@ impl Maker<'_, '_, '_> {
         let mut rest = arguments;
         let after = rest.split_off(count);
         for argument in &rest {
-            let Kind::Ident(name) = &argument.kind else { return Err((argument.id, complaint)) };
+            let Kind::Ident(name) = &argument.kind else { return Err((argument.id, complaint.into())) };
             names.push(name.clone());
         }
         for (argument, name) in rest.iter().zip(&names) {
             if &**name == ACCUMULATOR || &**name == FORMER_ACCUMULATOR {
-                return Err((argument.id, "iteration variable overwrites accumulator variable"));
+                return Err((argument.id, "iteration variable overwrites accumulator variable".into()));
             }
         }
         Ok(Taken { names, written: rest, after: after.into_iter() })
@@ -283,7 +284,7 @@ impl Maker<'_, '_, '_> {
                 } else {
                     "optMap() variable name must be a simple identifier"
                 };
-                return Err((other.map_or(0, |expr| expr.id), complaint));
+                return Err((other.map_or(0, |expr| expr.id), complaint.into()));
             }
         };
         let inner = arguments.next().unwrap_or(Expr { id: 0, kind: Kind::Missing });
@@ -302,7 +303,7 @@ impl Maker<'_, '_, '_> {
         if matches!(target.kind, Kind::Literal(_) | Kind::Map(_) | Kind::Object(_) | Kind::Missing) {
             let complaint =
                 "sortBy can only be applied to a list, identifier, comprehension, call or select expression";
-            return Err((target.id, complaint));
+            return Err((target.id, complaint.into()));
         }
         let input = self.ident(INPUT);
         let keys = self.map(input, arguments)?;
@@ -377,7 +378,9 @@ impl Taken {
 
     fn refuse_twins(&self) -> Result<(), Refusal> {
         match (&self.names[..], &self.written[..]) {
-            ([one, two], [_, written]) if one == two => Err((written.id, "duplicate variable name")),
+            ([one, two], [_, written]) if one == two => {
+                Err((written.id, format!("duplicate variable name: {one}").into()))
+            }
             _ => Ok(()),
         }
     }

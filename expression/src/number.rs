@@ -68,7 +68,7 @@ fn double_uint(one: f64, two: u64) -> Option<Ordering> {
     }
 }
 
-/// As Go's `strconv.FormatFloat(x, 'g', -1, 64)`, which is `%v`: an exponent from 21 digits on and below 0.0001.
+/// As Go's `%g`: with an exponent from seven digits on and below 0.0001.
 pub fn format_double(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
@@ -77,7 +77,7 @@ pub fn format_double(number: f64) -> String {
         return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
     }
     let magnitude = number.abs();
-    if magnitude != 0.0 && !(1e-4..1e21).contains(&magnitude) {
+    if magnitude != 0.0 && !(1e-4..1e6).contains(&magnitude) {
         return with_exponent(number);
     }
     format!("{number}")
@@ -104,8 +104,9 @@ mod tests {
         for (number, text) in [
             (1.0, "1"),
             (0.1, "0.1"),
-            (1e21, "1e+21"),
-            (1e20, "100000000000000000000"),
+            (1e20, "1e+20"),
+            (123_456.5, "123456.5"),
+            (1_234_567.0, "1.234567e+06"),
             (0.0001, "0.0001"),
             (0.00001, "1e-05"),
             (-1.5e300, "-1.5e+300"),

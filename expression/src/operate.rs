@@ -16,7 +16,7 @@ pub(crate) fn equals(one: &Value<'_>, two: &Value<'_>) -> bool {
     try_equals(one, two).unwrap_or(false)
 }
 
-/// As `equals`. A list or an object out of a document cannot be compared with anything else.
+/// As `equals`. A list or an object out of a document, or an opaque value, cannot be compared with anything else.
 pub(crate) fn try_equals(one: &Value<'_>, two: &Value<'_>) -> Result<bool, Error> {
     Ok(match (one, two) {
         (Value::Null, _) | (_, Value::Null) => matches!((one, two), (Value::Null, Value::Null)),
@@ -30,13 +30,15 @@ pub(crate) fn try_equals(one: &Value<'_>, two: &Value<'_>) -> Result<bool, Error
         (Value::Timestamp(one), Value::Timestamp(two)) => one.instant() == two.instant(),
         (Value::List(one), Value::List(two)) => return lists_equal(one, two),
         (Value::Map(one), Value::Map(two)) => return maps_equal(one, two),
-        (Value::List(List(Elements::Read(..))), _) | (Value::Map(Map(Entries::Object(..) | Entries::Map(..))), _) => {
+        (Value::List(List(Elements::Read(..) | Elements::Merged(..))), _)
+        | (Value::Map(Map(Entries::Object(..) | Entries::Map(..))), _) => {
             return Err(Error::no_such_overload());
         }
         (Value::Optional(None), Value::Optional(None)) => true,
         (Value::Optional(Some(one)), Value::Optional(Some(two))) => return try_equals(one, two),
         (Value::Type(one), Value::Type(two)) => one.name() == two.name(),
-        (Value::Opaque(one), Value::Opaque(two)) => one.ty().name() == two.ty().name() && one.equals(&**two),
+        (Value::Opaque(one), Value::Opaque(two)) if one.ty().name() == two.ty().name() => one.equals(&**two),
+        (Value::Opaque(_), _) => return Err(Error::no_such_overload()),
         _ => false,
     })
 }
@@ -176,7 +178,8 @@ pub(crate) fn add<'a>(one: Value<'a>, two: Value<'a>) -> Result<Value<'a>, Error
 }
 
 fn add_lists<'a>(one: List<'a>, two: List<'a>) -> Result<List<'a>, Error> {
-    match one.identity().clone() {
+    let identity = one.identity();
+    match identity {
         Identity::Order if two.is_empty() => Ok(one),
         Identity::Order if one.is_empty() => Ok(two),
         Identity::Order => Ok(List::join(one, two)),
@@ -189,20 +192,20 @@ fn add_lists<'a>(one: List<'a>, two: List<'a>) -> Result<List<'a>, Error> {
                     elements.push(value);
                 }
             }
-            Ok(List::from(elements))
+            Ok(List(Elements::Merged(Arc::new(elements), identity)))
         }
         Identity::Keys(keys) => {
             let mut elements = one.to_vec()?;
-            let places = elements.iter().enumerate().map(|(place, value)| (element_key(value, &keys), place));
+            let places = elements.iter().enumerate().map(|(place, value)| (element_key(value, keys), place));
             let mut places: std::collections::HashMap<String, usize> = places.collect();
-            for (key, value) in by_key(&two, &keys)? {
+            for (key, value) in by_key(&two, keys)? {
                 let place = *places.entry(key).or_insert(elements.len());
                 match elements.get_mut(place) {
                     Some(element) => *element = value,
                     None => elements.push(value),
                 }
             }
-            Ok(List::from(elements))
+            Ok(List(Elements::Merged(Arc::new(elements), identity)))
         }
     }
 }

@@ -69,7 +69,7 @@ pub(crate) fn parse<'a>(source: &'a str, macros: &[Macro], issues: &mut Issues<'
     let (tokens, unknown) = tokens(&characters);
     for place in unknown {
         let text: String = characters[place.clone()].iter().collect();
-        issues.report(Some(place.start), format!("Syntax error: token recognition error at: '{}'", visible(&text)));
+        issues.report(Some(place.start), format!("Syntax error: token recognition error at: '{text}'"));
     }
     parse_tokens(&characters, tokens, macros, issues)
 }
@@ -163,6 +163,23 @@ impl Parser<'_, '_> {
             self.complain(&format!("missing '{symbol}' at '{found}'"));
         } else {
             self.complain(&format!("mismatched input '{found}' expecting '{symbol}'"));
+            self.give_up();
+        }
+    }
+
+    /// The end of a list or map, where another comma would do as well unless there was one just now.
+    fn close(&mut self, symbol: &str, trailing: bool) {
+        if self.accept(symbol).is_some() {
+            return;
+        }
+        let expected = if trailing { format!("'{symbol}'") } else { format!("{{'{symbol}', ','}}") };
+        let found = visible(&self.text());
+        if matches!(self.form_after(), Form::Symbol(next) if next == symbol) && self.form() != Form::End {
+            self.complain(&format!("extraneous input '{found}' expecting {expected}"));
+            self.skip();
+            self.take();
+        } else {
+            self.complain(&format!("mismatched input '{found}' expecting {expected}"));
             self.give_up();
         }
     }
@@ -326,13 +343,11 @@ impl Parser<'_, '_> {
     fn selection(&mut self, target: Tree, dot: usize) -> Tree {
         let optional = self.accept("?").is_some();
         if !matches!(self.form(), Form::Identifier | Form::Escaped) {
-            return self.no_field();
+            return if optional { self.no_optional_field() } else { self.no_field() };
         }
         let escaped = self.form() == Form::Escaped;
         let (place, name) = self.take();
-        if escaped {
-            return self.refuse(dot, "unsupported syntax: '`'");
-        }
+        let name = if escaped { name.trim_matches('`').to_owned() } else { name };
         if optional {
             if !self.macros.contains(&Macro::Optionals) {
                 return self.refuse(dot, "unsupported syntax '.?'");
@@ -343,12 +358,19 @@ impl Parser<'_, '_> {
             let expr = global(id, operator::OPTIONAL_SELECT, vec![target.expr, field]);
             return self.above(expr, target.height);
         }
-        if self.is("(") {
+        if self.is("(") && !escaped {
             return self.member_call(target, name);
         }
         let id = self.id(dot);
         let select = Select { operand: target.expr, field: name.into(), test: false };
         self.above(Expr { id, kind: Kind::Select(Box::new(select)) }, target.height)
+    }
+
+    fn no_optional_field(&mut self) -> Tree {
+        let found = visible(&self.text());
+        self.complain(&format!("mismatched input '{found}' expecting {{IDENTIFIER, ESC_IDENTIFIER}}"));
+        let start = self.start();
+        self.refuse(start, "unsupported ident kind")
     }
 
     fn no_field(&mut self) -> Tree {
@@ -358,7 +380,6 @@ impl Parser<'_, '_> {
         } else {
             self.complain(&format!("no viable alternative at input '.{}'", visible(&found)));
         }
-        self.give_up();
         self.missing()
     }
 
@@ -502,6 +523,7 @@ impl Parser<'_, '_> {
         let id = self.id(place);
         self.open += 1;
         let (mut list, mut height) = (List { elements: Vec::new(), optional: Vec::new() }, 0);
+        let mut trailing = true;
         if self.form() == Form::End {
             self.unexpected("{'[', ']', '{', '(', '.', ',', ");
         }
@@ -515,11 +537,12 @@ impl Parser<'_, '_> {
             let element = self.expression();
             height = height.max(element.height);
             list.elements.push(element.expr);
-            if self.accept(",").is_none() {
+            trailing = self.accept(",").is_some();
+            if !trailing || !(begins_operand(self.form()) || self.is("?")) {
                 break;
             }
         }
-        self.expect("]");
+        self.close("]", trailing);
         self.open -= 1;
         Tree { expr: Expr { id, kind: Kind::List(list) }, height }
     }
@@ -539,6 +562,7 @@ impl Parser<'_, '_> {
         let id = self.id(place);
         self.open += 1;
         let (mut entries, mut height) = (Vec::new(), 0);
+        let mut trailing = true;
         if self.form() == Form::End {
             self.complain(
                 "mismatched input '<EOF>' expecting {'[', '{', '}', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', \
@@ -555,11 +579,12 @@ impl Parser<'_, '_> {
             let value = self.expression();
             height = height.max(key.height).max(value.height);
             entries.push(Entry { key: key.expr, value: value.expr, optional });
-            if self.accept(",").is_none() {
+            trailing = self.accept(",").is_some();
+            if !trailing || !(begins_operand(self.form()) || self.is("?")) {
                 break;
             }
         }
-        self.expect("}");
+        self.close("}", trailing);
         self.open -= 1;
         Tree { expr: Expr { id, kind: Kind::Map(entries) }, height }
     }

@@ -32,9 +32,61 @@ pub fn compiled(pattern: &str) -> Result<Arc<Regex>, Error> {
 
 pub(crate) fn compile(pattern: &str) -> Result<Regex, Error> {
     let refusal = |reason: String| Error::new(format!("error parsing regexp: {reason}"));
+    if let Some(count) = large_count(pattern) {
+        return Err(refusal(format!("invalid repeat count: `{count}`")));
+    }
+    if let Some(operators) = repeated_twice(pattern) {
+        return Err(refusal(format!("invalid nested repetition operator: `{operators}`")));
+    }
     let translated = translate(pattern).ok_or_else(|| refusal(format!("invalid escape sequence: `{pattern}`")))?;
     let built = RegexBuilder::new(&translated).size_limit(SIZE_MAX).dfa_size_limit(SIZE_MAX).build();
-    built.map_err(|error| refusal(reason(&error)))
+    built.map_err(|error| refusal(in_words_of_go(&reason(&error), pattern)))
+}
+
+/// A repetition of more than a thousand, which Go does not do.
+fn large_count(pattern: &str) -> Option<&str> {
+    pattern.match_indices('{').find_map(|(start, _)| {
+        let end = start + pattern[start..].find('}')?;
+        let numbers = &pattern[start + 1..end];
+        let is_count = !numbers.is_empty() && numbers.bytes().all(|next| next.is_ascii_digit() || next == b',');
+        let large = |number: &str| !number.is_empty() && number.parse::<u32>().map_or(true, |number| number > 1000);
+        (is_count && numbers.split(',').any(large)).then(|| &pattern[start..=end])
+    })
+}
+
+/// `**` and its like, which Go does not allow. What is escaped or in brackets is no operator.
+fn repeated_twice(pattern: &str) -> Option<&str> {
+    let (mut in_class, mut escaped) = (false, false);
+    let mut before: Option<(usize, bool)> = None;
+    for (at, next) in pattern.char_indices() {
+        let operator = !in_class && !escaped && matches!(next, '*' | '+' | '?');
+        match before {
+            // A question mark after an operator makes it lazy, once.
+            Some((start, false)) if operator && next == '?' => before = Some((start, true)),
+            Some((start, _)) if operator => return Some(&pattern[start..=at]),
+            _ => before = (operator && at > 0).then_some((at, false)),
+        }
+        in_class = if escaped { in_class } else { (in_class && next != ']') || (!in_class && next == '[') };
+        escaped = !escaped && next == '\\';
+    }
+    None
+}
+
+/// The common complaints as Go words them.
+fn in_words_of_go(reason: &str, pattern: &str) -> String {
+    match reason {
+        "unclosed character class" => {
+            let start = pattern.rfind('[').unwrap_or_default();
+            format!("missing closing ]: `{}`", &pattern[start..])
+        }
+        "repetition operator missing expression" => {
+            let operator = pattern.chars().find(|next| "*+?{".contains(*next)).unwrap_or('*');
+            format!("missing argument to repetition operator: `{operator}`")
+        }
+        "unclosed group" => format!("missing closing ): `{pattern}`"),
+        "unopened group" => format!("unexpected ): `{pattern}`"),
+        other => other.to_owned(),
+    }
 }
 
 /// The last line of what the regex crate has to say, which is the complaint itself.

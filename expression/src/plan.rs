@@ -201,10 +201,7 @@ impl<'e> Planner<'e> {
         if let (true, [_, Step::Constant(Value::List(list))]) = (id == "in_list", &arguments[..]) {
             let values: Vec<Value<'static>> = list.to_vec()?;
             let plain = |value: &Value<'_>| {
-                matches!(
-                    value,
-                    Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_) | Value::Null
-                )
+                matches!(value, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_))
             };
             if values.is_empty() {
                 return Ok(Step::Constant(Value::Bool(false)));

@@ -95,7 +95,7 @@ impl Environment {
         }
         let checked = check(&mut parsed.root, &parsed.places, self, &mut issues);
         if issues.is_empty() {
-            validate::literals(&parsed, &checked, self, &mut issues);
+            validate::literals(&parsed, &checked, &mut issues);
         }
         if !issues.is_empty() {
             return Err(CompileError::Issues(issues.finish()));

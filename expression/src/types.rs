@@ -145,8 +145,11 @@ pub struct Object {
 }
 
 impl Object {
+    /// A field by its identifier; one that is a reserved word may be named without underscores.
     pub fn field(&self, identifier: &str) -> Option<&Field> {
-        self.fields.as_ref()?.get(identifier)
+        let fields = self.fields.as_ref()?;
+        let reserved = || crate::escape::is_reserved(identifier).then(|| fields.get(&*format!("__{identifier}__")));
+        fields.get(identifier).or_else(|| reserved().flatten())
     }
 }
 

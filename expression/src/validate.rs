@@ -1,20 +1,21 @@
-//! Literals that can be seen to be wrong before anything runs: durations, timestamps and patterns.
+//! Literals that can be seen to be wrong before anything runs: durations, timestamps, patterns and formats.
 
-use crate::ast::{Call, Expr, Kind, Literal};
+use crate::ast::{Call, Expr, Id, Kind, Literal};
 use crate::check::Checked;
-use crate::environment::Environment;
 use crate::issue::Issues;
 use crate::parser::Parsed;
+use crate::types::Type;
 use crate::value::{Error, Text, Value};
-use crate::{convert, pattern};
+use crate::{convert, kubernetes, pattern};
 
 struct Validator<'a, 'e> {
     places: &'e [usize],
+    checked: &'e Checked,
     issues: &'e mut Issues<'a>,
 }
 
-pub(crate) fn literals(parsed: &Parsed, _: &Checked, _: &Environment, issues: &mut Issues<'_>) {
-    Validator { places: &parsed.places, issues }.visit(&parsed.root);
+pub(crate) fn literals(parsed: &Parsed, checked: &Checked, issues: &mut Issues<'_>) {
+    Validator { places: &parsed.places, checked, issues }.visit(&parsed.root);
 }
 
 impl Validator<'_, '_> {
@@ -24,6 +25,7 @@ impl Validator<'_, '_> {
             Kind::Select(select) => self.visit(&select.operand),
             Kind::Call(call) => {
                 self.call(call);
+                self.format(expr.id, call);
                 call.target.iter().chain(&call.arguments).for_each(|argument| self.visit(argument));
             }
             Kind::List(list) => list.elements.iter().for_each(|element| self.visit(element)),
@@ -50,8 +52,23 @@ impl Validator<'_, '_> {
             _ => return,
         };
         if result.is_err() {
-            let place = self.places.get(*id as usize).copied();
-            self.issues.report(place, format!("invalid {} argument", call.function));
+            self.report(*id, format!("invalid {} argument", call.function));
+        }
+    }
+
+    fn report(&mut self, id: Id, message: String) {
+        let place = self.places.get(id as usize).copied();
+        self.issues.report(place, message);
+    }
+
+    /// `'%s'.format([…])` with both written out.
+    fn format(&mut self, id: Id, call: &Call) {
+        let Some(Expr { kind: Kind::Literal(Literal::String(format)), .. }) = &call.target else { return };
+        let ("format", [Expr { kind: Kind::List(list), .. }]) = (&*call.function, &call.arguments[..]) else { return };
+        let types: Vec<Type> = list.elements.iter().map(|element| self.checked.ty(element.id).clone()).collect();
+        if let Some((element, message)) = kubernetes::check_format(format, &types) {
+            let blamed = element.and_then(|place| list.elements.get(place)).map_or(id, |element| element.id);
+            self.report(blamed, message);
         }
     }
 }

@@ -20,7 +20,8 @@ fn offset(moment: &Timestamp, zone: &str) -> Result<i64, Error> {
 }
 
 fn named(moment: &Timestamp, zone: &str) -> Result<i64, Error> {
-    if matches!(zone, "" | "UTC") {
+    // A server has no other local time.
+    if matches!(zone, "" | "UTC" | "Local") {
         return Ok(0);
     }
     let unknown = || Error::new(format!("unknown time zone {zone}"));
