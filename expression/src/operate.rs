@@ -37,7 +37,7 @@ pub(crate) fn try_equals(one: &Value<'_>, two: &Value<'_>) -> Result<bool, Error
         (Value::Optional(None), Value::Optional(None)) => true,
         (Value::Optional(Some(one)), Value::Optional(Some(two))) => return try_equals(one, two),
         (Value::Type(one), Value::Type(two)) => one.name() == two.name(),
-        (Value::Opaque(one), Value::Opaque(two)) if one.ty().name() == two.ty().name() => one.equals(&**two),
+        (Value::Opaque(one), Value::Opaque(two)) if one.ty().name() == two.ty().name() => return one.equals(&**two),
         (Value::Opaque(_), _) => return Err(Error::no_such_overload()),
         _ => false,
     })
@@ -263,9 +263,12 @@ pub(crate) fn negate<'a>(value: &Value<'a>) -> Result<Value<'a>, Error> {
     }
 }
 
-/// `value in container`
+/// `value in container`. What cannot be compared is an error in a list out of a document, and nothing in any other.
 pub(crate) fn contains<'a>(container: &Value<'a>, value: &Value<'a>) -> Result<Value<'a>, Error> {
     match container {
+        Value::List(List(Elements::Made(elements))) => {
+            Ok(Value::Bool(elements.iter().any(|element| equals(value, element))))
+        }
         Value::List(list) => {
             let mut failure = None;
             for element in list.iter() {

@@ -54,7 +54,7 @@ fn declare(schema: &Json, ty: &Json) -> Declared {
 /// A value as the vectors write it.
 fn describe(value: &Value<'_>) -> Json {
     match value {
-        Value::Null => json!({"null": true}),
+        Value::Null => json!({"null": null}),
         Value::Bool(value) => json!({"bool": value}),
         Value::Int(value) => json!({"int": value}),
         Value::Uint(value) => json!({"uint": value}),
@@ -63,8 +63,8 @@ fn describe(value: &Value<'_>) -> Json {
         Value::Double(value) => json!({"double": if *value > 0.0 { "Infinity" } else { "-Infinity" }}),
         Value::String(text) => json!({"string": **text}),
         Value::Bytes(_) => json!({"bytes": value.to_json().unwrap()}),
-        Value::Duration(value) => json!({"Duration": expression::format_duration(*value)}),
-        Value::Timestamp(value) => json!({"Timestamp": expression::format_timestamp(value)}),
+        Value::Duration(value) => json!({"duration": expression::format_duration(*value)}),
+        Value::Timestamp(value) => json!({"timestamp": expression::format_timestamp(value)}),
         Value::List(list) => json!({"list": list.iter().map(|value| describe(&value.unwrap())).collect::<Vec<_>>()}),
         Value::Map(map) => {
             let entries = map.entries().unwrap();

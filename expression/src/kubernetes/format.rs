@@ -69,9 +69,9 @@ impl Opaque for Named {
         ty()
     }
 
-    fn equals(&self, other: &dyn Opaque) -> bool {
+    fn equals(&self, other: &dyn Opaque) -> Result<bool, Error> {
         let other: &dyn std::any::Any = other;
-        other.downcast_ref::<Named>().is_some_and(|other| other.0.name == self.0.name)
+        Ok(other.downcast_ref::<Named>().is_some_and(|other| other.0.name == self.0.name))
     }
 }
 

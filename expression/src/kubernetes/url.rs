@@ -14,9 +14,9 @@ impl Opaque for Url {
         ty()
     }
 
-    fn equals(&self, other: &dyn Opaque) -> bool {
+    fn equals(&self, other: &dyn Opaque) -> Result<bool, Error> {
         let other: &dyn std::any::Any = other;
-        other.downcast_ref::<Url>().is_some_and(|other| other.to_string() == self.to_string())
+        Ok(other.downcast_ref::<Url>().is_some_and(|other| other.to_string() == self.to_string()))
     }
 
     fn to_json(&self) -> Option<serde_json::Value> {
