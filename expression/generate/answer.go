@@ -91,9 +91,9 @@ func plain(value ref.Val) any {
 	case types.Bytes:
 		return map[string]any{name: base64.StdEncoding.EncodeToString(value)}
 	case types.Null:
-		return map[string]any{"null": true}
+		return map[string]any{"null": nil}
 	case types.Timestamp, types.Duration:
-		return map[string]any{name[strings.LastIndex(name, ".")+1:]: value.ConvertToType(types.StringType).Value()}
+		return map[string]any{strings.ToLower(name[strings.LastIndex(name, ".")+1:]): value.ConvertToType(types.StringType).Value()}
 	case *types.Type:
 		return map[string]any{"type": value.TypeName()}
 	case *types.Optional:

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::data::{Elements, Entries, List, Map, document_key};
+use crate::effort;
 use crate::number::{self, int_overflow, uint_overflow};
 use crate::time;
 use crate::types::Identity;
@@ -37,12 +38,19 @@ pub(crate) fn try_equals(one: &Value<'_>, two: &Value<'_>) -> Result<bool, Error
         (Value::Optional(None), Value::Optional(None)) => true,
         (Value::Optional(Some(one)), Value::Optional(Some(two))) => return try_equals(one, two),
         (Value::Type(one), Value::Type(two)) => one.name() == two.name(),
-        (Value::Opaque(one), Value::Opaque(two)) if one.is_comparable() && one.ty().name() == two.ty().name() => {
-            one.equals(&**two)
-        }
+        (Value::Opaque(one), Value::Opaque(two)) if one.ty().name() == two.ty().name() => return one.equals(&**two),
         (Value::Opaque(_), _) => return Err(Error::no_such_overload()),
         _ => false,
     })
+}
+
+/// How many comparisons an element counts for.
+fn weight(value: &Value<'_>) -> u64 {
+    match value {
+        Value::String(text) => 1 + text.len() as u64 / 64,
+        Value::Bytes(bytes) => 1 + bytes.len() as u64 / 64,
+        _ => 1,
+    }
 }
 
 fn lists_equal(one: &List<'_>, two: &List<'_>) -> Result<bool, Error> {
@@ -52,7 +60,9 @@ fn lists_equal(one: &List<'_>, two: &List<'_>) -> Result<bool, Error> {
     match one.identity() {
         Identity::Order => {
             for (one, two) in one.iter().zip(two.iter()) {
-                if !try_equals(&one?, &two?)? {
+                let (one, two) = (one?, two?);
+                effort::spend(weight(&one))?;
+                if !try_equals(&one, &two)? {
                     return Ok(false);
                 }
             }
@@ -126,6 +136,7 @@ fn maps_equal(one: &Map<'_>, two: &Map<'_>) -> Result<bool, Error> {
     for key in one.keys() {
         match (one.get(&key)?, two.get(&key)?) {
             (Some(one), Some(two)) => {
+                effort::spend(weight(&one))?;
                 if !try_equals(&one, &two)? {
                     return Ok(false);
                 }
@@ -265,9 +276,12 @@ pub(crate) fn negate<'a>(value: &Value<'a>) -> Result<Value<'a>, Error> {
     }
 }
 
-/// `value in container`
+/// `value in container`. What cannot be compared is an error in a list out of a document, and nothing in any other.
 pub(crate) fn contains<'a>(container: &Value<'a>, value: &Value<'a>) -> Result<Value<'a>, Error> {
     match container {
+        Value::List(List(Elements::Made(elements))) => {
+            Ok(Value::Bool(elements.iter().any(|element| equals(value, element))))
+        }
         Value::List(list) => {
             let mut failure = None;
             for element in list.iter() {

@@ -1,16 +1,17 @@
 //! Runs programs, and counts what they cost as cel-go does.
 
-use std::time::Instant;
+use std::sync::atomic::Ordering;
 
 use crate::cost::{LIST_CREATION, MAP_CREATION, OBJECT_CREATION, TRAVERSAL, scale};
 use crate::data::{Map, read};
+use crate::effort;
 use crate::operate;
 use crate::plan::{Attribute, Invocation, Key, Loop, Qualifier, Root, Step, mismatch};
 use crate::program::{Budget, Input, Program};
 use crate::types::Form;
 use crate::value::{Error, Text, Value};
 
-/// How many rounds of loops pass between looks at the clock.
+/// How many rounds of loops pass between looks at whether to stop.
 const ROUNDS: u32 = 128;
 
 type Outcome<'a> = Result<Value<'a>, Error>;
@@ -249,7 +250,7 @@ impl<'a, 'b> Frame<'a, 'b> {
             _ => scale(size(&one).min(size(&two)), TRAVERSAL),
         };
         self.charge(cost)?;
-        let equal = operate::try_equals(&one?, &two?);
+        let equal = absorbable(operate::try_equals(&one?, &two?))?;
         // What cannot be compared is not equal.
         Ok(Value::Bool(if negated { !equal.unwrap_or(false) } else { equal? }))
     }
@@ -317,6 +318,7 @@ impl<'a, 'b> Frame<'a, 'b> {
             None => Err(mismatch(&invocation.function, arguments)),
         };
         self.charge(price(invocation, arguments, result.as_ref().ok()))?;
+        effort::check()?;
         result
     }
 
@@ -434,14 +436,14 @@ impl<'a, 'b> Frame<'a, 'b> {
         }
         let value = absorbable(self.eval(&fold.step))?;
         self.locals[fold.slot] = Slot::Set(value);
-        self.look_at_the_clock()?;
+        self.look_around()?;
         Ok(true)
     }
 
-    fn look_at_the_clock(&mut self) -> Result<(), Error> {
+    fn look_around(&mut self) -> Result<(), Error> {
         self.rounds = self.rounds.wrapping_add(1);
-        match self.budget.deadline {
-            Some(deadline) if self.rounds.is_multiple_of(ROUNDS) && Instant::now() > deadline => Err(Error::Cost),
+        match &self.budget.stop {
+            Some(stop) if self.rounds.is_multiple_of(ROUNDS) && stop.load(Ordering::Relaxed) => Err(Error::Cost),
             _ => Ok(()),
         }
     }

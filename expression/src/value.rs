@@ -52,13 +52,8 @@ pub trait Opaque: Any + fmt::Debug + Send + Sync {
     /// Its type, of which the name alone matters: overloads are chosen by it.
     fn ty(&self) -> Type;
 
-    /// Asked only of values whose types have one name.
-    fn equals(&self, other: &dyn Opaque) -> bool;
-
-    /// Whether `==` may be asked at all; otherwise it fails.
-    fn is_comparable(&self) -> bool {
-        true
-    }
+    /// Asked only of values whose types have one name. An error if they cannot be compared all the same.
+    fn equals(&self, other: &dyn Opaque) -> Result<bool, Error>;
 
     /// For the costs of functions that take it; `None` counts as 1.
     fn size(&self) -> Option<u64> {

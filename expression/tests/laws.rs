@@ -1,5 +1,7 @@
 //! Laws that hold for every expression, whatever it says.
 
+#![cfg(test)]
+
 use expression::{Budget, Declared, Environment, Error, Identity, Input, Type, kubernetes};
 use proptest::prelude::*;
 use serde_json::json;
@@ -193,6 +195,31 @@ fn what_is_long_but_flat_is_fine() {
         let (_, result) = run(&environment, &text, 1_000_000).unwrap();
         assert!(result.is_ok());
     }
+}
+
+#[test]
+fn comparisons_deep_in_loops_end() {
+    let large: Vec<i64> = (0..20_000).collect();
+    let data = json!({"any": {"deep": large}, "i": 1});
+    let environment = environment();
+    for text in [
+        "lists.range(50000).all(x, self.any == self.any)",
+        "lists.range(50000).exists(x, [[self.any]] != [[self.any]])",
+        "lists.range(50000).all(x, self.any in [self.any])",
+    ] {
+        let program = environment.compile(text, &Type::Bool).unwrap();
+        let inputs = [("self", Input::Json(&data))];
+        assert_eq!(program.run(&inputs, &mut Budget::from(10_000_000)).unwrap_err(), Error::Cost, "{text}");
+    }
+}
+
+#[test]
+fn whoever_waits_may_stop_a_loop() {
+    let program = environment().compile("lists.range(50000).all(x, x >= 0)", &Type::Bool).unwrap();
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let mut budget = Budget { cost: 10_000_000, stop: Some(stop) };
+    assert_eq!(program.run(&[], &mut budget).unwrap_err(), Error::Cost);
+    assert!(budget.cost > 9_000_000);
 }
 
 #[test]

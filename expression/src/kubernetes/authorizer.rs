@@ -86,8 +86,8 @@ impl Opaque for Check {
         self.stage.ty()
     }
 
-    fn equals(&self, _: &dyn Opaque) -> bool {
-        false
+    fn equals(&self, _: &dyn Opaque) -> Result<bool, Error> {
+        Err(Error::no_such_overload())
     }
 }
 
@@ -96,8 +96,8 @@ impl Opaque for Decision {
         decision()
     }
 
-    fn equals(&self, _: &dyn Opaque) -> bool {
-        false
+    fn equals(&self, _: &dyn Opaque) -> Result<bool, Error> {
+        Err(Error::no_such_overload())
     }
 }
 

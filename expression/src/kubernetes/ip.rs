@@ -19,9 +19,9 @@ impl Opaque for Ip {
         ty()
     }
 
-    fn equals(&self, other: &dyn Opaque) -> bool {
+    fn equals(&self, other: &dyn Opaque) -> Result<bool, Error> {
         let other: &dyn std::any::Any = other;
-        other.downcast_ref::<Ip>().is_some_and(|other| other.0 == self.0)
+        Ok(other.downcast_ref::<Ip>().is_some_and(|other| other.0 == self.0))
     }
 
     fn size(&self) -> Option<u64> {

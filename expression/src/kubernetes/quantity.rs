@@ -47,14 +47,25 @@ struct Parts<'t> {
     has_digits: bool,
 }
 
-impl Opaque for Quantity {
+/// A quantity as a value. Kubernetes keeps computed ones in another way, and can compare nothing with them: they may stand
+/// on the left of `==` alone.
+#[derive(Debug)]
+struct Held {
+    quantity: Quantity,
+    is_computed: bool,
+}
+
+impl Opaque for Held {
     fn ty(&self) -> Type {
         ty()
     }
 
-    fn equals(&self, other: &dyn Opaque) -> bool {
+    fn equals(&self, other: &dyn Opaque) -> Result<bool, Error> {
         let other: &dyn std::any::Any = other;
-        other.downcast_ref().is_some_and(|other| self.compare(other).is_eq())
+        match other.downcast_ref::<Held>() {
+            Some(other) if !other.is_computed => Ok(self.quantity.compare(&other.quantity).is_eq()),
+            _ => Err(Error::no_such_overload()),
+        }
     }
 }
 
@@ -217,10 +228,7 @@ fn ty() -> Type {
 pub(super) fn library() -> Library {
     Library::new()
         .equality(ty(), |_| Some(Cost::exactly(1).into()))
-        .function(
-            "quantity",
-            [Overload::global("string_to_quantity", [Type::String], ty(), |a| made(parse(a))).reading()],
-        )
+        .function("quantity", [Overload::global("string_to_quantity", [Type::String], ty(), read).reading()])
         .function(
             "isQuantity",
             [Overload::global("is_quantity_string", [Type::String], Type::Bool, |a| Ok(parse(a).is_ok().into()))
@@ -259,9 +267,9 @@ pub(super) fn library() -> Library {
         .function(
             "add",
             [
-                Overload::member("quantity_add", [ty(), ty()], ty(), |a| made(of(a, 0)?.plus(of(a, 1)?))).nominal(),
+                Overload::member("quantity_add", [ty(), ty()], ty(), |a| computed(of(a, 0)?.plus(of(a, 1)?))).nominal(),
                 Overload::member("quantity_add_int", [ty(), Type::Int], ty(), |a| {
-                    made(of(a, 0)?.plus(&Quantity::Short(int(a, 1)?, 0)))
+                    computed(of(a, 0)?.plus(&Quantity::Short(int(a, 1)?, 0)))
                 })
                 .nominal(),
             ],
@@ -269,9 +277,10 @@ pub(super) fn library() -> Library {
         .function(
             "sub",
             [
-                Overload::member("quantity_sub", [ty(), ty()], ty(), |a| made(of(a, 0)?.minus(of(a, 1)?))).nominal(),
+                Overload::member("quantity_sub", [ty(), ty()], ty(), |a| computed(of(a, 0)?.minus(of(a, 1)?)))
+                    .nominal(),
                 Overload::member("quantity_sub_int", [ty(), Type::Int], ty(), |a| {
-                    made(of(a, 0)?.minus(&Quantity::Short(int(a, 1)?, 0)))
+                    computed(of(a, 0)?.minus(&Quantity::Short(int(a, 1)?, 0)))
                 })
                 .nominal(),
             ],
@@ -282,12 +291,16 @@ fn parse(arguments: &[Value<'_>]) -> Result<Quantity, Error> {
     Quantity::parse(text(arguments, 0)?).map_err(Error::new)
 }
 
-fn made<'a>(quantity: Result<Quantity, Error>) -> Result<Value<'a>, Error> {
-    quantity.map(Value::opaque)
+fn read<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, Error> {
+    Ok(Value::opaque(Held { quantity: parse(arguments)?, is_computed: false }))
+}
+
+fn computed<'a>(quantity: Result<Quantity, Error>) -> Result<Value<'a>, Error> {
+    quantity.map(|quantity| Value::opaque(Held { quantity, is_computed: true }))
 }
 
 fn of<'v>(arguments: &'v [Value<'_>], index: usize) -> Result<&'v Quantity, Error> {
-    opaque(arguments, index)
+    opaque(arguments, index).map(|held: &Held| &held.quantity)
 }
 
 fn order(arguments: &[Value<'_>]) -> Result<Ordering, Error> {

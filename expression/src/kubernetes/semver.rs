@@ -37,9 +37,9 @@ impl Opaque for Version {
         ty()
     }
 
-    fn equals(&self, other: &dyn Opaque) -> bool {
+    fn equals(&self, other: &dyn Opaque) -> Result<bool, Error> {
         let other: &dyn std::any::Any = other;
-        other.downcast_ref() == Some(self)
+        Ok(other.downcast_ref() == Some(self))
     }
 }
 

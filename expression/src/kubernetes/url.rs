@@ -14,9 +14,9 @@ impl Opaque for Url {
         ty()
     }
 
-    fn equals(&self, other: &dyn Opaque) -> bool {
+    fn equals(&self, other: &dyn Opaque) -> Result<bool, Error> {
         let other: &dyn std::any::Any = other;
-        other.downcast_ref::<Url>().is_some_and(|other| other.to_string() == self.to_string())
+        Ok(other.downcast_ref::<Url>().is_some_and(|other| other.to_string() == self.to_string()))
     }
 
     fn to_json(&self) -> Option<serde_json::Value> {
@@ -32,8 +32,10 @@ pub(super) fn library() -> Library {
     let part = |id, run| [Overload::member(id, [ty()], Type::String, run).nominal()];
     let query = Type::map(Type::String, Type::list(Type::String));
     Library::new()
-        // The size of a URL is not known, whatever it was made of.
-        .equality(ty(), |_| Some(Cost { min: 1, max: 1 }.at(TRAVERSAL).into()))
+        .equality(ty(), |call| {
+            let longest = call.argument(1)?.computed_size().map_or(1, |size| size.max);
+            Some(Cost { min: 1, max: longest }.at(TRAVERSAL).into())
+        })
         .function("url", [Overload::global("string_to_url", [Type::String], ty(), parse).copying()])
         .function(
             "isURL",
