@@ -123,4 +123,12 @@ impl Ask<'_> {
         let late = tokio::time::sleep(limit).deadline().saturating_duration_since(deadline);
         limit.saturating_sub(late)
     }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn check_time(&self) -> Result<(), ApiError> {
+        match self.within(Duration::from_nanos(1)).is_zero() {
+            true => Err(ApiError::timeout("request did not complete within requested timeout")),
+            false => Ok(()),
+        }
+    }
 }

@@ -99,7 +99,7 @@ impl Run<'_> {
             Some(error) => Err(error),
             None => {
                 self.told.annotate(format!("failed-open.mutation.{key}"), hook.name.clone());
-                Ok(())
+                self.ask.check_time()
             }
         }
     }

@@ -28,6 +28,9 @@ impl Hooks {
             return Ok(Told::default());
         }
         let questions = self.questions(ask, object).await?;
+        if !questions.is_empty() {
+            ask.check_time()?;
+        }
         let mut asked: FuturesUnordered<_> = questions.iter().map(|question| question.ask(ask)).collect();
         let (mut heard, mut refused) = (Vec::new(), None);
         while let Some((index, told, answer)) = asked.next().await {

@@ -1,9 +1,9 @@
 //! Hooks over the network: those that answer, and those that lie, hang, babble or are somebody else.
 
-use super::stage::{answer, hook, object, scene};
+use super::stage::{Caller, answer, by_path, hook, object, scene};
 use super::tls::{Here, Identity, LIMIT, Server, caller, post};
 use crate::hooks::call::{CallError, CallWebhook, HttpCaller};
-use crate::hooks::{Endpoint, Hooks, Unevaluated};
+use crate::hooks::{Ask, Endpoint, Hooks, Unevaluated};
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
@@ -325,7 +325,7 @@ async fn a_hook_has_no_more_time_than_its_request() {
             .play(&caller(), async |ask| {
                 let start = tokio::time::Instant::now();
                 let deadline = deadline.map(|secs| start + Duration::from_secs(secs));
-                crate::hooks::Ask { deadline, ..*ask }.within(Duration::from_secs(limit)).as_secs()
+                Ask { deadline, ..*ask }.within(Duration::from_secs(limit)).as_secs()
             })
             .await
     };
@@ -333,4 +333,19 @@ async fn a_hook_has_no_more_time_than_its_request() {
     assert_eq!(within(Some(60), 10).await, 10);
     assert_eq!(within(Some(3), 10).await, 3);
     assert_eq!(within(Some(0), 10).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_for_a_request_that_is_over() {
+    let lenient = hook("broken", json!({ "failurePolicy": "Ignore" }));
+    let configuration = [object(json!({ "metadata": { "name": "c" }, "webhooks": [lenient.clone(), lenient] }))];
+    let hooks = Hooks::compile(&configuration, &configuration, &Unevaluated);
+    let (scene, caller) = (scene("CREATE v1/pods n/w"), Caller::new(by_path));
+    let over = async |ask: &Ask<'_>| {
+        let ask = Ask { deadline: Some(tokio::time::Instant::now()), ..*ask };
+        (hooks.validate(&ask, None).await.unwrap_err(), hooks.mutate(&ask, None).await.unwrap_err())
+    };
+    let (validated, mutated) = scene.play(&caller, over).await;
+    assert_eq!(validated.message(), "Timeout: request did not complete within requested timeout");
+    assert_eq!((validated.code(), &mutated), (504, &validated));
 }

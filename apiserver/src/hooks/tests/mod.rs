@@ -2,6 +2,7 @@
 
 mod calling;
 mod converting;
+mod garbage;
 mod matching;
 mod mutating;
 mod stage;

@@ -172,15 +172,17 @@ fn configurations(hooks: &[Value]) -> Vec<Object> {
     hooks.iter().enumerate().map(of).rev().collect()
 }
 
+type Answering = dyn Fn(&str, &Value) -> Result<Value, CallError> + Send + Sync;
+
 /// Answers by a script, and remembers the questions.
 pub(super) struct Caller {
-    script: Script,
+    script: Box<Answering>,
     asked: Mutex<Vec<(String, Value)>>,
 }
 
 impl Caller {
-    pub(super) fn new(script: Script) -> Self {
-        Self { script, asked: Mutex::default() }
+    pub(super) fn new(script: impl Fn(&str, &Value) -> Result<Value, CallError> + Send + Sync + 'static) -> Self {
+        Self { script: Box::new(script), asked: Mutex::default() }
     }
 
     fn played<T>(self, result: Result<T, ApiError>) -> Played<T> {
