@@ -75,12 +75,7 @@ impl Resources {
         Err(ApiError::internal("there is no end to trying names"))
     }
 
-    pub(super) async fn written_new(
-        &self,
-        at: &Collection,
-        bytes: Bytes,
-        told: Told,
-    ) -> Result<Written, ApiError> {
+    pub(super) async fn written_new(&self, at: &Collection, bytes: Bytes, told: Told) -> Result<Written, ApiError> {
         Ok(Written { bytes: self.shown_new(at, bytes).await?, created: true, warnings: told.into_warnings() })
     }
 

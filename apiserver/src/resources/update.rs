@@ -117,12 +117,7 @@ impl Resources {
         })
     }
 
-    pub(super) async fn written(
-        &self,
-        at: &Collection,
-        outcome: Outcome,
-        told: Told,
-    ) -> Result<Written, ApiError> {
+    pub(super) async fn written(&self, at: &Collection, outcome: Outcome, told: Told) -> Result<Written, ApiError> {
         let bytes = match outcome {
             Outcome::Same(version) => self.shown(at, version).await?,
             Outcome::Written(bytes) | Outcome::Removed(bytes) => self.shown_new(at, bytes).await?,

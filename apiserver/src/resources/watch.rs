@@ -38,10 +38,7 @@ pub enum Event {
         modified: Revision,
     },
     /// Everything up to here was told.
-    Bookmark {
-        revision: Revision,
-        initial_end: bool,
-    },
+    Bookmark { revision: Revision, initial_end: bool },
 }
 
 /// A watch: first what is there, then what changes.

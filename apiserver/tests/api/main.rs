@@ -7,6 +7,7 @@ mod defining;
 mod deleting;
 mod discovering;
 mod doors;
+mod hooking;
 mod listing;
 mod stage;
 mod watching;
