@@ -1,4 +1,4 @@
-// Writes what Kubernetes makes of the answers of webhooks, of their patches and denials, and which requests their rules mean:
+// Writes what Kubernetes makes of the answers of webhooks, of their patches, denials and conversions, and which requests their rules mean:
 // one JSON object a line.
 package main
 
@@ -27,6 +27,7 @@ func main() {
 	writeAnswers(&out)
 	writePatches(&out)
 	writeDenials(&out)
+	writeConversions(&out)
 	writeRules(&out, rand.New(rand.NewPCG(1, 1)))
 	must(os.WriteFile(path, out.Bytes(), 0o644))
 }

@@ -1,12 +1,13 @@
-//! What Kubernetes makes of the same answers, patches, denials and rules. The lines are written by `make generate`.
+//! What Kubernetes makes of the same answers, patches, denials, conversions and rules. The lines are written by `make generate`.
 
 use super::stage::{Caller, answer, by_path, hook, scene};
 use crate::error::ApiError;
-use crate::hooks::Ask;
 use crate::hooks::answer::Answer;
+use crate::hooks::conversion::convert;
 use crate::hooks::review::{Review, ReviewVersion};
 use crate::hooks::rules::Rule;
 use crate::hooks::verdict::{Role, Unusable};
+use crate::hooks::{Ask, Endpoint};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, StatusCode, header};
@@ -97,5 +98,22 @@ async fn rules_mean_the_same_requests_as_in_go() {
             }
         };
         scene.play(&caller, check).await;
+    }
+}
+
+#[tokio::test]
+async fn conversions_are_taken_as_in_go() {
+    let to = Endpoint::read(&json!({ "url": "https://hook/" })).unwrap();
+    for vector in vectors("conversion") {
+        let answered: Value = serde_json::from_str(text(&vector, "answered")).unwrap();
+        let caller = Caller::new(move |_, _| Ok(answered.clone()));
+        let (objects, versions) =
+            (vector["conversion"].as_array().unwrap().clone(), [text(&vector, "version").to_owned()]);
+        let found = convert(&caller, &to, &versions, objects, "g/v2", "U".to_owned()).await;
+        let expect = match vector.get("error") {
+            Some(error) => Err(error.as_str().unwrap().to_owned()),
+            None => Ok(vector["converted"].as_array().unwrap().clone()),
+        };
+        assert_eq!(found, expect, "{vector}");
     }
 }
