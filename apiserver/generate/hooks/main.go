@@ -28,6 +28,7 @@ func main() {
 	writePatches(&out)
 	writeDenials(&out)
 	writeConversions(&out)
+	writeRuns(&out, rand.New(rand.NewPCG(1, 2)))
 	writeRules(&out, rand.New(rand.NewPCG(1, 1)))
 	must(os.WriteFile(path, out.Bytes(), 0o644))
 }
