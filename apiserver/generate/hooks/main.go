@@ -1,4 +1,4 @@
-// Writes what Kubernetes makes of the answers of webhooks, of their patches and denials, and which requests their rules mean:
+// Writes what Kubernetes makes of the answers of webhooks, of their patches, denials and conversions, and which requests their rules mean:
 // one JSON object a line.
 package main
 
@@ -27,6 +27,8 @@ func main() {
 	writeAnswers(&out)
 	writePatches(&out)
 	writeDenials(&out)
+	writeConversions(&out)
+	writeRuns(&out, rand.New(rand.NewPCG(1, 2)))
 	writeRules(&out, rand.New(rand.NewPCG(1, 1)))
 	must(os.WriteFile(path, out.Bytes(), 0o644))
 }

@@ -32,7 +32,7 @@ pub async fn convert(
     if others.is_empty() {
         return Ok(objects);
     }
-    let about = About::new(&objects);
+    let about = About::new(&objects, desired);
     let sent: Vec<&Value> = others.iter().map(|at| &objects[*at]).collect();
     let review = Review { version, uid, desired };
     let answer = caller.call(to, review.request(&sent).into(), LIMIT).await;
@@ -119,12 +119,13 @@ struct About {
 }
 
 impl About {
-    fn new(objects: &[Value]) -> Self {
-        let is_list = objects.len() != 1;
+    /// A list is of the version that its objects should have.
+    fn new(objects: &[Value], desired: &str) -> Self {
         let (api_version, kind) =
             objects.first().map_or(("", ""), |one| (text(one, "/apiVersion"), text(one, "/kind")));
-        let list = if is_list { "List" } else { "" };
-        Self { kind: printed(api_version, &format!("{kind}{list}")), is_list }
+        let is_list = objects.len() != 1;
+        let kind = if is_list { printed(desired, &format!("{kind}List")) } else { printed(api_version, kind) };
+        Self { kind, is_list }
     }
 
     fn failed(&self, why: &str) -> String {

@@ -114,7 +114,7 @@ async fn objects_that_are_others_are_refused() {
     let many = converted(vec![thing("v1", "x"), thing("v1", "y")], &["v1"], |answer| {
         answer["response"]["convertedObjects"][1]["metadata"]["name"] = json!("z");
     });
-    let text = "conversion webhook for g/v1, Kind=ThingList returned invalid converted object at index 1: must have the same \
+    let text = "conversion webhook for g/v2, Kind=ThingList returned invalid converted object at index 1: must have the same \
                 name: y != z";
     assert_eq!(many.await, Err(text.to_owned()));
 }

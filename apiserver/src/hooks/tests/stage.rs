@@ -95,8 +95,12 @@ pub(super) fn scene(line: &str) -> Scene {
 
 impl Scene {
     pub(super) async fn mutate(&self, hooks: &[Value]) -> Played<Changed> {
+        self.mutate_by(&configurations(hooks)).await
+    }
+
+    pub(super) async fn mutate_by(&self, configurations: &[Object]) -> Played<Changed> {
         let (caller, object) = (Caller::new(self.script), self.object.clone().map(object));
-        let hooks = Hooks::compile(&configurations(hooks), &[], &*self.conditions);
+        let hooks = Hooks::compile(configurations, &[], &*self.conditions);
         let result = self.play(&caller, async |ask| hooks.mutate(ask, object).await).await;
         caller.played(result)
     }

@@ -1,16 +1,18 @@
-//! What Kubernetes makes of the same answers, patches, denials and rules. The lines are written by `make generate`.
+//! What Kubernetes makes of the same answers, patches, denials, conversions, rules and rows of hooks. The lines are written by `make generate`.
 
-use super::stage::{Caller, answer, by_path, hook, scene};
+use super::stage::{Caller, Played, answer, by_path, hook, object, scene};
 use crate::error::ApiError;
-use crate::hooks::Ask;
 use crate::hooks::answer::Answer;
+use crate::hooks::conversion::convert;
 use crate::hooks::review::{Review, ReviewVersion};
 use crate::hooks::rules::Rule;
 use crate::hooks::verdict::{Role, Unusable};
+use crate::hooks::{Ask, Changed, Endpoint};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The vectors that have such a field.
 fn vectors(field: &str) -> Vec<Value> {
@@ -97,5 +99,61 @@ async fn rules_mean_the_same_requests_as_in_go() {
             }
         };
         scene.play(&caller, check).await;
+    }
+}
+
+#[tokio::test]
+async fn conversions_are_taken_as_in_go() {
+    let to = Endpoint::read(&json!({ "url": "https://hook/" })).unwrap();
+    for vector in vectors("conversion") {
+        let answered: Value = serde_json::from_str(text(&vector, "answered")).unwrap();
+        let caller = Caller::new(move |_, _| Ok(answered.clone()));
+        let (objects, versions) =
+            (vector["conversion"].as_array().unwrap().clone(), [text(&vector, "version").to_owned()]);
+        let found = convert(&caller, &to, &versions, objects, "g/v2", "U".to_owned()).await;
+        let expect = match vector.get("error") {
+            Some(error) => Err(error.as_str().unwrap().to_owned()),
+            None => Ok(vector["converted"].as_array().unwrap().clone()),
+        };
+        assert_eq!(found, expect, "{vector}");
+    }
+}
+
+/// The pod, the hooks and the plugin of a run.
+async fn rerun(vector: &Value) -> Played<Changed> {
+    let mut scene = scene("CREATE v1/pods n/w");
+    if vector["plugin"] == true {
+        scene.readmit = |object| {
+            object.set_annotation("seen", "twice");
+            Ok(())
+        };
+    }
+    let hooks: Vec<Value> =
+        vector["run"].as_array().unwrap().iter().map(|one| hook(text(one, "path"), one.clone())).collect();
+    scene.mutate_by(&[object(json!({ "metadata": { "name": "test-webhooks" }, "webhooks": hooks }))]).await
+}
+
+/// Notes are JSON, but for names; the order of fields does not matter.
+fn notes<'a>(notes: impl Iterator<Item = (&'a String, &'a str)>) -> BTreeMap<&'a str, Value> {
+    notes.map(|(key, text)| (key.as_str(), serde_json::from_str(text).unwrap_or_else(|_| json!(text)))).collect()
+}
+
+#[tokio::test]
+async fn hooks_are_asked_in_the_same_order_and_as_often_as_in_go() {
+    for vector in vectors("run") {
+        let played = rerun(&vector).await;
+        assert_eq!(json!(played.asked), vector["asked"], "{vector}");
+        match played.result {
+            Err(error) => {
+                assert_eq!(json!({ "code": error.code(), "message": error.message() }), vector["refused"], "{vector}");
+            }
+            Ok(changed) => {
+                let labels = changed.object.as_ref().unwrap().labels().cloned().unwrap_or_default();
+                assert_eq!(json!(labels), vector["labels"], "{vector}");
+                let found = notes(changed.told.annotations.iter().map(|(key, text)| (key, text.as_str())));
+                let expect = vector["notes"].as_object().unwrap().iter();
+                assert_eq!(found, notes(expect.map(|(key, text)| (key, text.as_str().unwrap()))), "{vector}");
+            }
+        }
     }
 }
