@@ -80,6 +80,8 @@ struct Translator<'a> {
     /// What stood from the last repetition on, if that was the last thing read.
     repeated: Option<&'a str>,
     categories: usize,
+    /// Flags that hold from here on. Go lets a repetition reach over them, to what stands before.
+    flags: String,
 }
 
 /// The text before `rest`, which is its end.
@@ -91,6 +93,10 @@ impl<'a> Translator<'a> {
     fn all(&mut self) -> Result<(), SyntaxError> {
         while let Some(first) = self.rest.chars().next() {
             let repeated = self.repeated.take();
+            let repeats = matches!(first, '*' | '+' | '?') || (first == '{' && counts(self.rest).is_some());
+            if !repeats {
+                self.out.push_str(&std::mem::take(&mut self.flags));
+            }
             match first {
                 '(' => self.open()?,
                 ')' => self.close()?,
@@ -208,7 +214,7 @@ impl<'a> Translator<'a> {
         if group {
             self.enter(flags);
         } else if flags != "(?)" {
-            self.out.push_str(flags);
+            self.flags.push_str(flags);
         }
     }
 

@@ -158,7 +158,7 @@ impl Validator<'_> {
             _ => "",
         };
         match format {
-            Some(format) if !texts && !(fits(found) || numeric || format == width) => {
+            Some(format) if !(texts || fits(found) || numeric || format == width) => {
                 self.place().wrong_type(&mut outcome, format, width);
             }
             Some(_) if texts && !fits(Type::Number) && !fits(Type::Integer) => outcome.met += 1,

@@ -2,7 +2,7 @@
 
 use openapi::FieldError;
 use openapi::document::Kind;
-use openapi::structural::{Structural, Version, published};
+use openapi::structural::{Pattern, Structural, Version, published};
 use openapi::validation::definition;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn replay(judge: impl Fn(&Structural, &Value) -> Result<(), String>) {
     let vectors = crate::text("structural.txt");
     let mut wrong = Vec::new();
     for (at, line) in vectors.lines().enumerate() {
-        let vector: Value = serde_json::from_str(line).unwrap();
+        let vector: Value = serde_json::from_str(line).expect("a vector is JSON");
         let structural = Structural::read(&vector["schema"]);
         if let Err(difference) = judge(&structural, &vector) {
             wrong.push(format!("{}: {} {}\n  {difference}", at + 1, vector["schema"], vector["object"]));
@@ -103,4 +103,35 @@ fn schemas_are_published_as_in_go() {
         }
         Ok(())
     });
+}
+
+#[test]
+fn texts_have_formats_and_match_patterns_as_in_go() {
+    let vectors = crate::text("texts.txt");
+    let mut wrong = Vec::new();
+    for line in vectors.lines() {
+        let vector: Value = serde_json::from_str(line).expect("a vector is JSON");
+        let mut refused = Vec::new();
+        if let Some(pattern) = vector["pattern"].as_str() {
+            let error = Pattern::steps(pattern).err().map(|error| error.to_string());
+            if error.as_deref() != vector["error"].as_str() {
+                wrong.push(format!("{vector}\n  {error:?}"));
+            }
+        }
+        let of = |name: &str| vector.get(name).cloned().unwrap_or(Value::from(""));
+        let schema = json!({"properties": {"a": {"type": "string", "pattern": of("pattern"), "format": of("format")}}});
+        let structural = Structural::read(&schema);
+        for (name, fits) in [("right", true), ("wrong", false)] {
+            for text in texts(&vector, name) {
+                if structural.validate(&json!({"a": text}), None).is_empty() != fits {
+                    refused.push(format!("{text:?}: {fits}"));
+                }
+            }
+        }
+        if !refused.is_empty() {
+            wrong.push(format!("{}{}\n  {}", of("format"), of("pattern"), refused.join("\n  ")));
+        }
+    }
+    let of = vectors.lines().count();
+    assert!(wrong.is_empty(), "{} of {of} differ:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"sort"
@@ -57,10 +58,14 @@ func main() {
 		count, _ = strconv.ParseInt(os.Args[2], 10, 64)
 	}
 	if len(os.Args) < 2 || count <= 0 {
-		fmt.Fprintln(os.Stderr, "usage: structural <vectors file> [<cases>]")
+		fmt.Fprintln(os.Stderr, "usage: structural <folder> [<cases>]")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], count); err != nil {
+	err := write(filepath.Join(os.Args[1], "structural.txt"), count)
+	if err == nil {
+		err = writeTexts(filepath.Join(os.Args[1], "texts.txt"), count)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
