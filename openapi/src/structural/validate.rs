@@ -111,7 +111,7 @@ impl Validator<'_> {
         match value {
             Value::String(text) => self.text(node, text, &mut outcome),
             Value::Number(given) => {
-                outcome.merge(numbers::check(node, number(given), &self.place()));
+                outcome.merge(numbers::check(node, number(given), &self.place(), self.mode));
                 outcome.met += 1;
             }
             Value::Array(items) => {

@@ -39,7 +39,7 @@ const publishedOf = 10
 type vector struct {
 	Seed      int64    `json:"seed"`
 	Schema    any      `json:"schema"`
-	Object    any      `json:"object"`
+	Object    any      `json:"object,omitempty"`
 	Old       any      `json:"old,omitempty"`
 	Unknown   []string `json:"unknown,omitempty"`
 	Pruned    any      `json:"pruned,omitempty"`
@@ -102,6 +102,18 @@ func write(target string, count int64) error {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 		if err := encoder.Encode(vector); err != nil {
+			return err
+		}
+	}
+	for seed := int64(1); seed <= count/4; seed++ {
+		maker := newMaker(-seed)
+		schema := maker.root()
+		maker.damage(schema)
+		refused, err := define(schema)
+		if err != nil {
+			return fmt.Errorf("seed %d: %w", -seed, err)
+		}
+		if err := encoder.Encode(vector{Seed: -seed, Schema: schema, Definition: refused}); err != nil {
 			return err
 		}
 	}
