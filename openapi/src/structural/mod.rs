@@ -50,6 +50,12 @@ impl Structural {
         &self.root
     }
 
+    /// Why an object cannot be read at all: its metadata, or that of an embedded resource, is of a wrong type.
+    pub fn unreadable(&self, object: &Value) -> Option<String> {
+        let own = object.get("metadata").and_then(embedded::unreadable);
+        own.or_else(|| Some(embedded::unreadable_in(&self.root, "", object, false)?.to_string()))
+    }
+
     /// Takes out what the schema does not specify, and returns where it stood: `spec.list[0].x`. The object's own
     /// `apiVersion`, `kind` and `metadata` are known, as are those of embedded resources.
     pub fn prune(&self, object: &mut Value) -> Vec<String> {
