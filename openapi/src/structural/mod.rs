@@ -30,6 +30,7 @@ pub use field_path::Found;
 pub use node::{Additional, Edge, ListType, MapType, Node, Rule, Type};
 pub use pattern::{Pattern, STEPS_MAX};
 pub(crate) use presets::{any_unpruned, validate as validate_presets};
+pub(crate) use publish::{API_VERSION, KIND};
 pub use publish::{Version, published};
 pub use re2::SyntaxError;
 pub use rules::Ruled;
