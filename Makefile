@@ -89,7 +89,7 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 	cd openapi/generate && go run ./documents > ../tests/go/documents.txt
 	cd openapi/generate/defaults && go run . write
 	cd openapi/generate/validation && go run . cases ../../src/validation/vectors.txt
-	cd openapi/generate/validation && go run ./structural ../../tests/go/structural.txt
+	cd openapi/generate/validation && go run ./structural ../../tests/go
 	cd apiserver/generate/print && go run .
 	cd apiserver/generate/apply && go run .
 	cd apiserver/generate/hooks && go run .

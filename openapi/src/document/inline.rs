@@ -6,8 +6,10 @@ use super::described::{Kind, Schema};
 use super::operations::{META, list_name};
 use super::schemas::{Dialect, Schemas, group_version_kind};
 use crate::builtin::{Type, table};
+use crate::structural::{API_VERSION, KIND};
 
 const V3_PLACE: &str = "#/components/schemas/";
+const CONVENTIONS: &str = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
 
 impl Schemas<'_> {
     pub(super) fn add_inline(&mut self, name: &str, value: &Value) {
@@ -25,18 +27,28 @@ impl Schemas<'_> {
     }
 
     /// The list of a custom resource, which nobody defines.
-    pub(super) fn add_inline_list(&mut self, name: &str, kind: Kind<'_>) {
+    pub(super) fn add_inline_list(&mut self, name: &str, kind: Kind<'_>, plural: &str) {
         let list = format!("{}List", kind.kind);
         self.add_shared_model(&format!("{META}.ListMeta"));
+        let reference = self.dialect().reference(&format!("{META}.ListMeta"));
+        let mut metadata = match self.dialect() {
+            Dialect::V2 => reference,
+            Dialect::V3 => json!({"allOf": [reference]}),
+        };
+        metadata["description"] = format!("Standard list metadata. More info: {CONVENTIONS}#types-kinds").into();
         let schema = json!({
             "type": "object",
             "description": format!("{list} is a list of {}", kind.kind),
             "required": ["items"],
             "properties": {
-                "apiVersion": {"type": "string"},
-                "kind": {"type": "string"},
-                "metadata": self.dialect().reference(&format!("{META}.ListMeta")),
-                "items": {"type": "array", "items": self.dialect().reference(name)},
+                "apiVersion": {"type": "string", "description": API_VERSION},
+                "kind": {"type": "string", "description": KIND},
+                "metadata": metadata,
+                "items": {
+                    "type": "array",
+                    "description": format!("List of {plural}. More info: {CONVENTIONS}"),
+                    "items": self.dialect().reference(name),
+                },
             },
             "x-kubernetes-group-version-kind": [group_version_kind(Kind { kind: &list, ..kind })],
         });

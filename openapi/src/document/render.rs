@@ -209,6 +209,6 @@ fn add_list(schemas: &mut Schemas<'_>, described: &Described<'_>) {
     let Kind { group, version, kind } = described.kind;
     match described.schema {
         Schema::Type(_) => schemas.add_named(&join(group, version), &format!("{kind}List")),
-        Schema::Inline { name, .. } => schemas.add_inline_list(name, described.kind),
+        Schema::Inline { name, .. } => schemas.add_inline_list(name, described.kind, described.plural),
     }
 }

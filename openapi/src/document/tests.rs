@@ -151,7 +151,16 @@ fn custom_resources_are_documented_the_same_way() {
     let document = v3_of("shop.example.com/v1", &[widget(&schema)]);
     check(&document, "/components/schemas/com.example.shop.v1.Widget", schema);
     let items = json!({"$ref": "#/components/schemas/com.example.shop.v1.Widget"});
-    check(&document, "/components/schemas/com.example.shop.v1.WidgetList/properties/items/items", items);
+    let list = "/components/schemas/com.example.shop.v1.WidgetList/properties";
+    check(&document, &format!("{list}/items/items"), items);
+    let conventions = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
+    let metadata = json!({
+        "allOf": [{"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"}],
+        "description": format!("Standard list metadata. More info: {conventions}#types-kinds"),
+    });
+    check(&document, &format!("{list}/metadata"), metadata);
+    let description = json!(format!("List of widgets. More info: {conventions}"));
+    check(&document, &format!("{list}/items/description"), description);
     let item = "/paths/~1apis~1shop.example.com~1v1~1namespaces~1{namespace}~1widgets~1{name}";
     check(&document, &format!("{item}/patch/operationId"), json!("patchShopExampleComV1NamespacedWidget"));
     let patches = document.pointer(&format!("{item}/patch/requestBody/content")).unwrap().as_object().unwrap();

@@ -133,29 +133,56 @@ fn wrong_kind(text: &str) -> Option<String> {
 
 /// Why Go could not read the resources embedded in a value that stands at `base`; `resource` if it is one itself.
 pub(super) fn unreadable_in(node: &Node, base: &str, value: &Value, resource: bool) -> Option<FieldError> {
-    let child = |name: &str| if base.is_empty() { name.to_owned() } else { format!("{base}.{name}") };
-    let invalid = |name: &str, value: &Value, detail: String| {
-        Some(FieldError { wrong: Wrong::Invalid, field: child(name), value: Some(shown(value)), detail })
-    };
-    match value {
-        Value::Object(map) => map.iter().find_map(|(name, value)| {
-            let own = match name.as_str() {
-                _ if !resource => None,
-                "apiVersion" | "kind" if !value.is_string() => invalid(name, value, "must be a string".to_owned()),
-                "metadata" => unreadable(value).and_then(|message| invalid(name, value, message)),
-                _ => None,
-            };
-            let inner = || match (node.property(name), node.additional_properties().schema()) {
-                (Some(property), _) => unreadable_in(property, &child(name), value, property.is_embedded_resource()),
-                (None, Some(any)) => unreadable_in(any, &format!("{base}[{name}]"), value, any.is_embedded_resource()),
-                (None, None) => None,
-            };
-            own.or_else(inner)
-        }),
-        Value::Array(items) => items.iter().enumerate().find_map(|(at, item)| {
-            let inner = node.items()?;
-            unreadable_in(inner, &format!("{base}[{at}]"), item, inner.is_embedded_resource())
-        }),
-        _ => None,
+    Reader { path: base.to_owned() }.value(node, value, resource)
+}
+
+struct Reader {
+    path: String,
+}
+
+impl Reader {
+    fn value(&mut self, node: &Node, value: &Value, resource: bool) -> Option<FieldError> {
+        match value {
+            Value::Object(map) => {
+                let mut own = map.iter().filter(|_| resource);
+                own.find_map(|(name, value)| self.own(name, value)).or_else(|| self.inside(node, map))
+            }
+            Value::Array(items) => {
+                let inner = node.items()?;
+                let mut items = items.iter().enumerate().filter(|(_, item)| item.is_array() || item.is_object());
+                items.find_map(|(at, item)| self.step(&format!("[{at}]"), inner, item))
+            }
+            _ => None,
+        }
+    }
+
+    fn inside(&mut self, node: &Node, map: &Map<String, Value>) -> Option<FieldError> {
+        let mut inner = map.iter().filter(|(_, value)| value.is_array() || value.is_object());
+        inner.find_map(|(name, value)| match (node.property(name), node.additional_properties().schema()) {
+            (Some(property), _) => {
+                let dot = if self.path.is_empty() { "" } else { "." };
+                self.step(&format!("{dot}{name}"), property, value)
+            }
+            (None, Some(any)) => self.step(&format!("[{name}]"), any, value),
+            (None, None) => None,
+        })
+    }
+
+    fn step(&mut self, step: &str, node: &Node, value: &Value) -> Option<FieldError> {
+        let length = self.path.len();
+        self.path.push_str(step);
+        let found = self.value(node, value, node.is_embedded_resource());
+        self.path.truncate(length);
+        found
+    }
+
+    fn own(&self, name: &str, value: &Value) -> Option<FieldError> {
+        let detail = match name {
+            "apiVersion" | "kind" if !value.is_string() => "must be a string".to_owned(),
+            "metadata" => unreadable(value)?,
+            _ => return None,
+        };
+        let field = if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
+        Some(FieldError { wrong: Wrong::Invalid, field, value: Some(shown(value)), detail })
     }
 }

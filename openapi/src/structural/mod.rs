@@ -30,6 +30,7 @@ pub use field_path::Found;
 pub use node::{Additional, Edge, ListType, MapType, Node, Rule, Type};
 pub use pattern::{Pattern, STEPS_MAX};
 pub(crate) use presets::{any_unpruned, validate as validate_presets};
+pub(crate) use publish::{API_VERSION, KIND};
 pub use publish::{Version, published};
 pub use re2::SyntaxError;
 pub use rules::Ruled;
@@ -48,6 +49,12 @@ impl Structural {
 
     pub fn root(&self) -> &Node {
         &self.root
+    }
+
+    /// Why an object cannot be read at all: its metadata, or that of an embedded resource, is of a wrong type.
+    pub fn unreadable(&self, object: &Value) -> Option<String> {
+        let own = object.get("metadata").and_then(embedded::unreadable);
+        own.or_else(|| Some(embedded::unreadable_in(&self.root, "", object, false)?.to_string()))
     }
 
     /// Takes out what the schema does not specify, and returns where it stood: `spec.list[0].x`. The object's own

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::node::{Edge, Node, Type};
 use super::outcome::{Outcome, Place};
 use super::print::plain;
+use super::validate::Mode;
 use super::value::{Number, is_whole, truncated};
 
 /// The width that a number is promised to have.
@@ -23,9 +24,9 @@ struct Form {
 }
 
 /// Only a single type has a width; that of an int-or-string is open.
-fn form(node: &Node) -> Form {
+fn form(node: &Node, mode: Mode) -> Form {
     let (ty, format, width) = match (node.ty(), node.format()) {
-        _ if node.is_int_or_string() => ("", None, Width::Any),
+        _ if node.is_int_or_string() && mode == Mode::Object => ("", None, Width::Any),
         (Some(Type::Integer), Some("int32")) => ("integer", Some("int32"), Width::Int32),
         (Some(Type::Integer), Some("int64")) => ("integer", Some("int64"), Width::Int64),
         (Some(Type::Integer), _) => ("integer", None, Width::Int64),
@@ -64,9 +65,9 @@ impl Form {
     }
 }
 
-pub(super) fn check(node: &Node, number: Number, place: &Place<'_>) -> Outcome {
+pub(super) fn check(node: &Node, number: Number, place: &Place<'_>, mode: Mode) -> Outcome {
     let mut outcome = Outcome::default();
-    let form = form(node);
+    let form = form(node, mode);
     form.check(place, &mut outcome, number, "Checked");
     if let Some(factor) = node.multiple_of() {
         let native = form.check(place, &mut outcome, Number::Float(factor), "MultipleOf");

@@ -101,6 +101,7 @@ mod tests {
     fn what_rust_reads_otherwise_is_literal() {
         assert!(found(r"^[a&&b]+$", "a&b") && found(r"^[a[]+$", "[a") && found(r"^a{$", "a{"));
         assert!(found(r"^\<\_\/$", "<_/") && found(r"^\Qa.b\E.$", "a.bc") && found(r"^\101\x41\x{41}$", "AAA"));
+        assert!(found("^ba(?i)*C$", "bc") && found("^b(?i)c$", "bC"));
         assert!(found("^a#b $", "a#b ") && found("^x{,3}$", "x{,3}") && found(r"^[]a-]+$", "]-a"));
     }
 

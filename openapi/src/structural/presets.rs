@@ -10,8 +10,8 @@ use crate::field::{FieldError, Wrong};
 
 /// What is wrong with the defaults of a schema that stands at `base`; `pruned` if they must not hold what is unknown.
 pub(crate) fn validate(root: &Node, base: &str, pruned: bool) -> Vec<FieldError> {
-    let mut checker = Checker { errors: Vec::new(), pruned };
-    checker.node(base, root, &Resource { node: root, steps: Vec::new(), inside_meta: false }, true);
+    let mut checker = Checker { path: base.to_owned(), errors: Vec::new(), pruned };
+    checker.node(root, &Resource { node: root, steps: Vec::new(), inside_meta: false }, true);
     checker.errors
 }
 
@@ -22,9 +22,9 @@ pub(crate) fn any_unpruned(node: &Node) -> bool {
     own || node.properties().map(|(_, node)| node).chain(inner).any(any_unpruned)
 }
 
-#[derive(Clone)]
-enum Step {
-    Field(String),
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Field(&'a str),
     Item,
 }
 
@@ -32,13 +32,13 @@ enum Step {
 #[derive(Clone)]
 struct Resource<'a> {
     node: &'a Node,
-    steps: Vec<Step>,
+    steps: Vec<Step<'a>>,
     /// The way leads through what the resource says of itself.
     inside_meta: bool,
 }
 
-impl Resource<'_> {
-    fn step(&self, step: Step, inside_meta: bool) -> Self {
+impl<'a> Resource<'a> {
+    fn step(&self, step: Step<'a>, inside_meta: bool) -> Self {
         let mut inner = self.clone();
         inner.steps.push(step);
         inner.inside_meta |= inside_meta;
@@ -48,7 +48,7 @@ impl Resource<'_> {
     /// The smallest object that holds the value at the end of the way.
     fn around(&self, value: &Value) -> Value {
         let wrap = |inner: Value, step: &Step| match step {
-            Step::Field(name) => Value::Object(Map::from_iter([(name.clone(), inner)])),
+            Step::Field(name) => Value::Object(Map::from_iter([((*name).to_owned(), inner)])),
             Step::Item => Value::Array(vec![inner]),
         };
         let mut object = self.steps.iter().rev().fold(value.clone(), wrap);
@@ -62,12 +62,14 @@ impl Resource<'_> {
 }
 
 struct Checker {
+    /// Of the schema at hand.
+    path: String,
     errors: Vec<FieldError>,
     pruned: bool,
 }
 
 impl Checker {
-    fn node<'a>(&mut self, path: &str, node: &'a Node, resource: &Resource<'a>, is_root: bool) {
+    fn node<'a>(&mut self, node: &'a Node, resource: &Resource<'a>, is_root: bool) {
         let own;
         let resource = if node.embedded && !is_root {
             own = Resource { node, steps: Vec::new(), inside_meta: false };
@@ -76,7 +78,7 @@ impl Checker {
             resource
         };
         if let Some(value) = node.default_value() {
-            let at = format!("{path}.default");
+            let at = format!("{}.default", self.path);
             if resource.inside_meta {
                 self.of_metadata(&at, node, value, resource);
             } else {
@@ -84,13 +86,20 @@ impl Checker {
             }
         }
         if let Some(items) = node.items() {
-            self.node(&format!("{path}.items"), items, &resource.step(Step::Item, false), false);
+            self.within(&[".items"], |checker| checker.node(items, &resource.step(Step::Item, false), false));
         }
         for (name, property) in node.properties() {
             let meta = (node.embedded || is_root) && is_meta(name);
-            let inner = resource.step(Step::Field(name.to_owned()), meta);
-            self.node(&format!("{path}.properties[{name}]"), property, &inner, false);
+            let inner = resource.step(Step::Field(name), meta);
+            self.within(&[".properties[", name, "]"], |checker| checker.node(property, &inner, false));
         }
+    }
+
+    fn within(&mut self, steps: &[&str], work: impl FnOnce(&mut Self)) {
+        let length = self.path.len();
+        self.path.extend(steps.iter().copied());
+        work(self);
+        self.path.truncate(length);
     }
 
     fn invalid(&mut self, at: &str, value: &Value, detail: String) {

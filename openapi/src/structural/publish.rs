@@ -11,10 +11,10 @@ pub enum Version {
     V3,
 }
 
-const API_VERSION: &str = "APIVersion defines the versioned schema of this representation of an object. Servers should \
+pub(crate) const API_VERSION: &str = "APIVersion defines the versioned schema of this representation of an object. Servers should \
     convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: \
     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources";
-const KIND: &str = "Kind is a string value representing the REST resource this object represents. Servers may infer \
+pub(crate) const KIND: &str = "Kind is a string value representing the REST resource this object represents. Servers may infer \
     this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: \
     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds";
 const EMBEDDED_API_VERSION: &str = "apiVersion defines the versioned schema of this representation of an object. More \

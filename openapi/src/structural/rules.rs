@@ -23,36 +23,45 @@ impl<'a> Ruled<'a> {
 }
 
 pub(super) fn of<'a>(root: &'a Node, base: &str) -> Vec<Ruled<'a>> {
-    let mut walk = Walk { found: Vec::new(), nodes: Vec::new() };
-    walk.node(root, base.to_owned(), None);
+    let mut walk = Walk { path: base.to_owned(), found: Vec::new(), nodes: Vec::new() };
+    walk.node(root, None);
     walk.found
 }
 
 struct Walk<'a> {
+    path: String,
     found: Vec<Ruled<'a>>,
     nodes: Vec<&'a Node>,
 }
 
 impl<'a> Walk<'a> {
-    fn node(&mut self, node: &'a Node, path: String, uncorrelated: Option<&str>) {
+    /// `uncorrelated` is how much of the path leads to the first schema whose values cannot be told what they were.
+    fn node(&mut self, node: &'a Node, uncorrelated: Option<usize>) {
         self.nodes.push(node);
         for (index, rule) in node.rules().iter().enumerate() {
-            let (path, nodes) = (path.clone(), self.nodes.clone());
-            let uncorrelated = uncorrelated.map(str::to_owned);
+            let (path, nodes) = (self.path.clone(), self.nodes.clone());
+            let uncorrelated = uncorrelated.map(|length| path[..length].to_owned());
             self.found.push(Ruled { path, index, rule, nodes, uncorrelated });
         }
+        let here = self.path.len();
         if let Some(inner) = node.additional_properties().schema() {
-            self.node(inner, format!("{path}.additionalProperties"), uncorrelated);
+            self.step(&[".additionalProperties"], inner, uncorrelated);
         }
         let atomic = node.map_type() == Some(MapType::Atomic);
         for (name, property) in node.properties() {
-            let lost = uncorrelated.or(atomic.then_some(path.as_str()));
-            self.node(property, format!("{path}.properties[{name}]"), lost);
+            self.step(&[".properties[", name, "]"], property, uncorrelated.or(atomic.then_some(here)));
         }
         if let Some(items) = node.items() {
-            let lost = uncorrelated.or((node.list_type() != Some(ListType::Map)).then_some(path.as_str()));
-            self.node(items, format!("{path}.items"), lost);
+            let keyed = node.list_type() == Some(ListType::Map);
+            self.step(&[".items"], items, uncorrelated.or((!keyed).then_some(here)));
         }
         self.nodes.pop();
+    }
+
+    fn step(&mut self, steps: &[&str], node: &'a Node, uncorrelated: Option<usize>) {
+        let length = self.path.len();
+        self.path.extend(steps.iter().copied());
+        self.node(node, uncorrelated);
+        self.path.truncate(length);
     }
 }

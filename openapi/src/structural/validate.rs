@@ -111,7 +111,7 @@ impl Validator<'_> {
         match value {
             Value::String(text) => self.text(node, text, &mut outcome),
             Value::Number(given) => {
-                outcome.merge(numbers::check(node, number(given), &self.place()));
+                outcome.merge(numbers::check(node, number(given), &self.place(), self.mode));
                 outcome.met += 1;
             }
             Value::Array(items) => {
@@ -158,7 +158,7 @@ impl Validator<'_> {
             _ => "",
         };
         match format {
-            Some(format) if !texts && !(fits(found) || numeric || format == width) => {
+            Some(format) if !(texts || fits(found) || numeric || format == width) => {
                 self.place().wrong_type(&mut outcome, format, width);
             }
             Some(_) if texts && !fits(Type::Number) && !fits(Type::Integer) => outcome.met += 1,

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"sort"
@@ -38,7 +39,7 @@ const publishedOf = 10
 type vector struct {
 	Seed      int64    `json:"seed"`
 	Schema    any      `json:"schema"`
-	Object    any      `json:"object"`
+	Object    any      `json:"object,omitempty"`
 	Old       any      `json:"old,omitempty"`
 	Unknown   []string `json:"unknown,omitempty"`
 	Pruned    any      `json:"pruned,omitempty"`
@@ -57,10 +58,14 @@ func main() {
 		count, _ = strconv.ParseInt(os.Args[2], 10, 64)
 	}
 	if len(os.Args) < 2 || count <= 0 {
-		fmt.Fprintln(os.Stderr, "usage: structural <vectors file> [<cases>]")
+		fmt.Fprintln(os.Stderr, "usage: structural <folder> [<cases>]")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], count); err != nil {
+	err := write(filepath.Join(os.Args[1], "structural.txt"), count)
+	if err == nil {
+		err = writeTexts(filepath.Join(os.Args[1], "texts.txt"), count)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -97,6 +102,18 @@ func write(target string, count int64) error {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 		if err := encoder.Encode(vector); err != nil {
+			return err
+		}
+	}
+	for seed := int64(1); seed <= count/4; seed++ {
+		maker := newMaker(-seed)
+		schema := maker.root()
+		maker.damage(schema)
+		refused, err := define(schema)
+		if err != nil {
+			return fmt.Errorf("seed %d: %w", -seed, err)
+		}
+		if err := encoder.Encode(vector{Seed: -seed, Schema: schema, Definition: refused}); err != nil {
 			return err
 		}
 	}

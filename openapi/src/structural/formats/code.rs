@@ -100,7 +100,7 @@ pub(super) fn is_rgb_color(text: &str) -> bool {
 pub(super) fn is_base64(text: &str) -> bool {
     let letters = text.trim_end_matches('=');
     !letters.is_empty()
-        && text.len() % 4 == 0
+        && text.len().is_multiple_of(4)
         && text.len() - letters.len() <= 2
         && letters.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte))
 }

@@ -318,14 +318,14 @@ impl Checker<'_, '_> {
             let detail = format!("cannot be nullable when x-kubernetes-list-type is {list}");
             self.errors.forbidden(&items.at("nullable"), detail);
         }
-        let required = items.at("required").texts();
+        let required: HashSet<&str> = items.at("required").texts().into_iter().collect();
         for key in at.at("x-kubernetes-list-map-keys").texts().into_iter().filter(|_| list == "map") {
             let property = items.at("properties").key(key);
             if !property.exists() {
                 continue;
             }
             let known = "this property is in x-kubernetes-list-map-keys, so it";
-            if !required.contains(&key) && !property.at("default").exists() {
+            if !required.contains(key) && !property.at("default").exists() {
                 let detail = format!("{known} must have a default or be a required property");
                 self.errors.required(&property.at("default"), &detail);
             }
@@ -350,9 +350,9 @@ impl Checker<'_, '_> {
             if has_newline(path.text()) {
                 self.errors.invalid(&path, "must not contain line breaks");
             }
-            let node = structural.get_or_insert_with(|| Structural::read(at.value()));
-            let found = shape::unreadable(at.value()).is_some() || node.root().find(path.text(), true).is_ok();
-            if !found {
+            let read = || shape::unreadable(at.value()).is_none().then(|| Structural::read(at.value()));
+            let schema = structural.get_or_insert_with(read);
+            if schema.as_ref().is_some_and(|schema| schema.root().find(path.text(), true).is_err()) {
                 self.errors.invalid(&path, "must be a valid path");
             }
         }

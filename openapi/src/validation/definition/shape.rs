@@ -1,5 +1,7 @@
 //! Schemas as JSON: questions that are asked of every part of one.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 pub(super) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
@@ -84,7 +86,7 @@ pub(super) fn has_improper_keys(schema: &Map<String, Value>) -> bool {
     let Some(Value::Object(items)) = schema.get("items") else { return false };
     let list = text(schema, "x-kubernetes-list-type");
     let null_item = matches!(list, "set" | "map") && is(items, "nullable");
-    let required = names(items, "required");
+    let required: HashSet<&str> = names(items, "required").into_iter().collect();
     let improper = |key: &&str| match items.get("properties").and_then(|all| all.get(*key)) {
         Some(Value::Object(property)) => {
             let defaulted = property.get("default").is_some_and(|value| !value.is_null());

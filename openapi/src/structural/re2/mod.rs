@@ -3,15 +3,15 @@
 //! Both are of the family of RE2, but `\d` of Go is ASCII, some of its literals mean something here, and its mistakes
 //! have texts of their own.
 
+mod letters;
+
 use std::fmt;
+
+use letters::{POSIX, counts, hexadecimal, octal, perl_class, push_literal};
 
 /// Groups inside of one another.
 pub(super) const DEPTH_MAX: u32 = 1000;
 const REPEAT_MAX: i64 = 1000;
-
-const DIGIT: &str = "0-9";
-const WORD: &str = "0-9A-Za-z_";
-const SPACE: &str = "\\t\\n\\x0C\\r ";
 
 /// Steps that a character takes up at most: of ASCII, of any kind, of a Unicode category.
 const NARROW: usize = 2;
@@ -80,6 +80,8 @@ struct Translator<'a> {
     /// What stood from the last repetition on, if that was the last thing read.
     repeated: Option<&'a str>,
     categories: usize,
+    /// Flags that hold from here on. Go lets a repetition reach over them, to what stands before.
+    flags: String,
 }
 
 /// The text before `rest`, which is its end.
@@ -91,6 +93,10 @@ impl<'a> Translator<'a> {
     fn all(&mut self) -> Result<(), SyntaxError> {
         while let Some(first) = self.rest.chars().next() {
             let repeated = self.repeated.take();
+            let repeats = matches!(first, '*' | '+' | '?') || (first == '{' && counts(self.rest).is_some());
+            if !repeats {
+                self.out.push_str(&std::mem::take(&mut self.flags));
+            }
             match first {
                 '(' => self.open()?,
                 ')' => self.close()?,
@@ -208,7 +214,7 @@ impl<'a> Translator<'a> {
         if group {
             self.enter(flags);
         } else if flags != "(?)" {
-            self.out.push_str(flags);
+            self.flags.push_str(flags);
         }
     }
 
@@ -409,77 +415,4 @@ impl<'a> Translator<'a> {
             }
         }
     }
-}
-
-const POSIX: [&str; 14] = [
-    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word",
-    "xdigit",
-];
-
-fn perl_class(letter: char) -> Option<(bool, &'static str)> {
-    let class = match letter.to_ascii_lowercase() {
-        'd' => DIGIT,
-        'w' => WORD,
-        's' => SPACE,
-        _ => return None,
-    };
-    Some((letter.is_ascii_uppercase(), class))
-}
-
-fn push_literal(out: &mut String, literal: char) {
-    if literal.is_ascii() && !literal.is_ascii_alphanumeric() {
-        out.push_str(&format!("\\x{:02X}", u32::from(literal)));
-    } else {
-        out.push(literal);
-    }
-}
-
-/// The bytes, the least and the most of a repetition in braces.
-fn counts(text: &str) -> Option<(usize, i64, Option<i64>)> {
-    let inner = text.strip_prefix('{')?;
-    let end = inner.find('}')?;
-    let (min, max) = match inner[..end].split_once(',') {
-        None => (count(&inner[..end])?, Some(count(&inner[..end])?)),
-        Some((min, "")) => (count(min)?, None),
-        Some((min, max)) => (count(min)?, Some(count(max)?)),
-    };
-    Some((end + 2, min, max))
-}
-
-fn count(digits: &str) -> Option<i64> {
-    let disallowed = digits.len() > 1 && digits.starts_with('0');
-    if digits.is_empty() || disallowed || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    Some(digits.parse().unwrap_or(i64::MAX))
-}
-
-fn hexadecimal(rest: &mut std::str::Chars<'_>) -> Option<char> {
-    let first = rest.next()?;
-    if first != '{' {
-        let (high, low) = (first.to_digit(16), rest.next()?.to_digit(16));
-        return char::from_u32(high? * 16 + low?);
-    }
-    let mut value: Option<u32> = None;
-    loop {
-        match rest.next()? {
-            '}' => return value.and_then(char::from_u32),
-            digit => value = Some(value.unwrap_or(0).checked_mul(16)? + digit.to_digit(16)?),
-        }
-        value.filter(|value| *value <= 0x0010_FFFF)?;
-    }
-}
-
-/// Up to three digits, of which the first is read. One alone, but for zero, would refer to a group.
-fn octal(first: char, rest: &mut std::str::Chars<'_>) -> Option<char> {
-    let mut value = first.to_digit(8)?;
-    let mut digits = 1;
-    while digits < 3
-        && let Some(digit) = rest.as_str().chars().next().and_then(|next| next.to_digit(8))
-    {
-        rest.next();
-        value = value * 8 + digit;
-        digits += 1;
-    }
-    if digits == 1 && first != '0' { None } else { char::from_u32(value) }
 }
