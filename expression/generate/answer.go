@@ -28,17 +28,23 @@ type answer struct {
 	Estimate   *[2]uint64 `json:"estimate,omitempty"`
 	Unlimited  *[2]uint64 `json:"unlimited,omitempty"`
 	Program    string     `json:"program,omitempty"`
-	Value      any        `json:"value,omitempty"`
-	Error      string     `json:"error,omitempty"`
-	Cost       *uint64    `json:"cost,omitempty"`
+	outcome
 }
 
-func (a *about) answer(q question) answer {
-	out := answer{On: q.on, Expression: q.expression}
+// What running ends in.
+type outcome struct {
+	Value any     `json:"value,omitempty"`
+	Error string  `json:"error,omitempty"`
+	Cost  *uint64 `json:"cost,omitempty"`
+}
+
+// answer also tells whether there is but one. There may be more: Go goes through maps in no order.
+func (a *about) answer(q question) (out answer, always bool) {
+	out = answer{On: q.on, Expression: q.expression}
 	ast, issues := a.limited.env.Compile(q.expression)
 	if issues != nil {
 		out.Issues = issues.String()
-		return out
+		return out, true
 	}
 	out.Type = cel.FormatCELType(ast.OutputType())
 	out.Estimate = a.limited.estimate(q.expression)
@@ -47,8 +53,18 @@ func (a *about) answer(q question) answer {
 		cel.InterruptCheckFrequency(celconfig.CheckFrequency))
 	if err != nil {
 		out.Program = err.Error()
-		return out
+		return out, true
 	}
+	out.outcome = a.run(program)
+	for range 24 {
+		if !reflect.DeepEqual(out.outcome, a.run(program)) {
+			return out, false
+		}
+	}
+	return out, true
+}
+
+func (a *about) run(program cel.Program) (out outcome) {
 	value, details, err := program.ContextEval(context.Background(), a.variables)
 	if details != nil {
 		out.Cost = details.ActualCost()
@@ -59,16 +75,6 @@ func (a *about) answer(q question) answer {
 		out.Value = plain(value)
 	}
 	return out
-}
-
-// always tells whether a question has but one answer. It may have more: Go goes through maps in no order.
-func (a *about) always(given answer, q question) bool {
-	for range 12 {
-		if !reflect.DeepEqual(given, a.answer(q)) {
-			return false
-		}
-	}
-	return true
 }
 
 func (t *typed) estimate(expression string) *[2]uint64 {

@@ -242,7 +242,7 @@ macro_rules! topics {
 
 topics!(
     access authorizer comprehensions format functions jsonpatch lists net operators quantity random regex semver strings
-    syntax url
+    syntax texts url
 );
 
 #[test]
