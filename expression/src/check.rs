@@ -326,14 +326,10 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// The type of a list's elements or a map's values: all must be of one.
-    fn join(&mut self, id: Id, before: Option<Type>, ty: Type) -> Type {
+    /// The type of a list's elements or a map's values. That all are of one is asked later.
+    fn join(&mut self, before: Option<Type>, ty: Type) -> Type {
         let Some(before) = before else { return ty };
-        if self.unifier.fits(&before, &ty) {
-            return most_general(&before, &ty);
-        }
-        self.mismatch(id, &before, &ty);
-        Type::Error
+        if self.unifier.fits(&before, &ty) { most_general(&before, &ty) } else { Type::Dyn }
     }
 
     fn list(&mut self, list: &mut List) -> Type {
@@ -341,7 +337,7 @@ impl Checker<'_, '_> {
         for (index, element) in list.elements.iter_mut().enumerate() {
             self.check(element);
             let ty = self.unwrapped(element, list.optional.contains(&index));
-            items = Some(self.join(element.id, items, ty));
+            items = Some(self.join(items, ty));
         }
         Type::list(items.unwrap_or_else(|| self.unifier.fresh()))
     }
@@ -351,10 +347,10 @@ impl Checker<'_, '_> {
         for Entry { key, value, optional } in entries {
             self.check(key);
             let ty = self.ty(key);
-            keys = Some(self.join(key.id, keys, ty));
+            keys = Some(self.join(keys, ty));
             self.check(value);
             let ty = self.unwrapped(value, *optional);
-            values = Some(self.join(value.id, values, ty));
+            values = Some(self.join(values, ty));
         }
         match (keys, values) {
             (Some(keys), Some(values)) => Type::map(keys, values),

@@ -8,6 +8,7 @@ mod check;
 mod convert;
 mod cost;
 mod data;
+mod effort;
 mod environment;
 mod escape;
 mod estimate;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::data::{Elements, Entries, List, Map, document_key};
+use crate::effort;
 use crate::number::{self, int_overflow, uint_overflow};
 use crate::time;
 use crate::types::Identity;
@@ -43,6 +44,15 @@ pub(crate) fn try_equals(one: &Value<'_>, two: &Value<'_>) -> Result<bool, Error
     })
 }
 
+/// How many comparisons an element counts for.
+fn weight(value: &Value<'_>) -> u64 {
+    match value {
+        Value::String(text) => 1 + text.len() as u64 / 64,
+        Value::Bytes(bytes) => 1 + bytes.len() as u64 / 64,
+        _ => 1,
+    }
+}
+
 fn lists_equal(one: &List<'_>, two: &List<'_>) -> Result<bool, Error> {
     if one.len() != two.len() {
         return Ok(false);
@@ -50,7 +60,9 @@ fn lists_equal(one: &List<'_>, two: &List<'_>) -> Result<bool, Error> {
     match one.identity() {
         Identity::Order => {
             for (one, two) in one.iter().zip(two.iter()) {
-                if !try_equals(&one?, &two?)? {
+                let (one, two) = (one?, two?);
+                effort::spend(weight(&one))?;
+                if !try_equals(&one, &two)? {
                     return Ok(false);
                 }
             }
@@ -124,6 +136,7 @@ fn maps_equal(one: &Map<'_>, two: &Map<'_>) -> Result<bool, Error> {
     for key in one.keys() {
         match (one.get(&key)?, two.get(&key)?) {
             (Some(one), Some(two)) => {
+                effort::spend(weight(&one))?;
                 if !try_equals(&one, &two)? {
                     return Ok(false);
                 }

@@ -80,6 +80,8 @@ pub(crate) struct Invocation {
     pub(crate) arguments: Vec<Step>,
     /// Whether the arguments' types must be looked at before the overload is run.
     pub(crate) guarded: bool,
+    /// Whether a failing argument keeps those after it from being computed.
+    pub(crate) in_order: bool,
 }
 
 #[derive(Debug)]
@@ -211,11 +213,13 @@ impl<'e> Planner<'e> {
                 return Ok(Step::Among(Box::new(value), values));
             }
         }
+        let mut in_order = arguments.len() > 2;
         for overload in &overloads {
             if let Some(place) = overload.pattern
                 && let Some(Step::Constant(Value::String(pattern))) = arguments.get(place)
             {
                 pattern::compiled(pattern)?;
+                in_order = true;
             }
         }
         if let ("matches", [_, Step::Constant(pattern @ Value::String(text))]) = (&*call.function, &arguments[..]) {
@@ -233,7 +237,9 @@ impl<'e> Planner<'e> {
         let guarded = !overloads.iter().any(|overload| overload.singleton)
             && (!known
                 || call.target.iter().chain(&call.arguments).any(|argument| is_open(self.checked.ty(argument.id))));
-        Ok(Step::Call(Box::new(Invocation { function: call.function.clone(), overloads, arguments, guarded })))
+        in_order |= guarded && !known;
+        let function = call.function.clone();
+        Ok(Step::Call(Box::new(Invocation { function, overloads, arguments, guarded, in_order })))
     }
 
     /// A step that makes the accumulator larger, done in place: a loop that collects takes linear time.

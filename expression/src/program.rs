@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
 
 use serde_json::Value as Json;
 
@@ -15,7 +15,7 @@ use crate::plan::{Planner, Step};
 use crate::run::Frame;
 use crate::types::{Declared, Type};
 use crate::value::{Error, Value};
-use crate::{estimate, validate};
+use crate::{effort, estimate, validate};
 
 /// Why an expression cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,17 +71,17 @@ pub trait Fields<'a>: fmt::Debug {
 }
 
 /// What a run may use up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Budget {
     /// What is left. A run that needs more fails.
     pub cost: u64,
-    /// When loops stop. Costs bound the work, but not how long a slow machine takes for it.
-    pub deadline: Option<Instant>,
+    /// Ends loops once it is set: for when nobody waits for the result any more.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl From<u64> for Budget {
     fn from(cost: u64) -> Self {
-        Budget { cost, deadline: None }
+        Budget { cost, stop: None }
     }
 }
 
@@ -134,6 +134,7 @@ impl Program {
 
     /// Runs it. A variable that has no input is absent: an optional one is empty, others fail when they are asked for.
     pub fn run<'a>(&'a self, inputs: &'a [(&'a str, Input<'a>)], budget: &mut Budget) -> Result<Value<'a>, Error> {
+        let _counting = effort::Count::start();
         Frame::new(self, inputs, budget).eval(&self.root)
     }
 }

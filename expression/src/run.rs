@@ -1,16 +1,17 @@
 //! Runs programs, and counts what they cost as cel-go does.
 
-use std::time::Instant;
+use std::sync::atomic::Ordering;
 
 use crate::cost::{LIST_CREATION, MAP_CREATION, OBJECT_CREATION, TRAVERSAL, scale};
 use crate::data::{Map, read};
+use crate::effort;
 use crate::operate;
 use crate::plan::{Attribute, Invocation, Key, Loop, Qualifier, Root, Step, mismatch};
 use crate::program::{Budget, Input, Program};
 use crate::types::Form;
 use crate::value::{Error, Text, Value};
 
-/// How many rounds of loops pass between looks at the clock.
+/// How many rounds of loops pass between looks at whether to stop.
 const ROUNDS: u32 = 128;
 
 type Outcome<'a> = Result<Value<'a>, Error>;
@@ -249,7 +250,7 @@ impl<'a, 'b> Frame<'a, 'b> {
             _ => scale(size(&one).min(size(&two)), TRAVERSAL),
         };
         self.charge(cost)?;
-        let equal = operate::try_equals(&one?, &two?);
+        let equal = absorbable(operate::try_equals(&one?, &two?))?;
         // What cannot be compared is not equal.
         Ok(Value::Bool(if negated { !equal.unwrap_or(false) } else { equal? }))
     }
@@ -279,7 +280,7 @@ impl<'a, 'b> Frame<'a, 'b> {
                 Ok(value) => self.apply(invocation, &[value]),
                 Err(error) => self.fail(invocation, &[Value::Null], error),
             },
-            [one, two] if invocation.overloads.len() == 1 || !invocation.guarded => {
+            [one, two] if !invocation.in_order => {
                 let one = absorbable(self.eval(one))?;
                 let two = absorbable(self.eval(two))?;
                 match (one, two) {
@@ -307,7 +308,6 @@ impl<'a, 'b> Frame<'a, 'b> {
     }
 
     fn apply(&mut self, invocation: &'a Invocation, arguments: &[Value<'a>]) -> Outcome<'a> {
-        let known = invocation.overloads.len() == 1;
         let overload = match &invocation.overloads[..] {
             [only] if !invocation.guarded => Some(only),
             [first, ..] if !invocation.guarded => Some(first),
@@ -317,19 +317,14 @@ impl<'a, 'b> Frame<'a, 'b> {
             Some(overload) => (overload.run)(arguments),
             None => Err(mismatch(&invocation.function, arguments)),
         };
-        let priced = overload.or(invocation.overloads.first());
-        let cost = priced.filter(|overload| known || !overload.only_if_known).and_then(|overload| overload.cost);
-        let cost = cost.and_then(|cost| cost(arguments, result.as_ref().ok()));
-        self.charge(cost.unwrap_or(1))?;
+        self.charge(price(invocation, arguments, result.as_ref().ok()))?;
+        effort::check()?;
         result
     }
 
     /// Charges for a call whose arguments could not be computed.
     fn fail(&mut self, invocation: &'a Invocation, arguments: &[Value<'a>], error: Error) -> Outcome<'a> {
-        let known = invocation.overloads.len() == 1;
-        let priced = invocation.overloads.first().filter(|overload| known || !overload.only_if_known);
-        let cost = priced.and_then(|overload| overload.cost).and_then(|cost| cost(arguments, None));
-        self.charge(cost.unwrap_or(1))?;
+        self.charge(price(invocation, arguments, None))?;
         Err(error)
     }
 
@@ -441,14 +436,14 @@ impl<'a, 'b> Frame<'a, 'b> {
         }
         let value = absorbable(self.eval(&fold.step))?;
         self.locals[fold.slot] = Slot::Set(value);
-        self.look_at_the_clock()?;
+        self.look_around()?;
         Ok(true)
     }
 
-    fn look_at_the_clock(&mut self) -> Result<(), Error> {
+    fn look_around(&mut self) -> Result<(), Error> {
         self.rounds = self.rounds.wrapping_add(1);
-        match self.budget.deadline {
-            Some(deadline) if self.rounds.is_multiple_of(ROUNDS) && Instant::now() > deadline => Err(Error::Cost),
+        match &self.budget.stop {
+            Some(stop) if self.rounds.is_multiple_of(ROUNDS) && stop.load(Ordering::Relaxed) => Err(Error::Cost),
             _ => Ok(()),
         }
     }
@@ -497,6 +492,14 @@ impl<'a, 'b> Frame<'a, 'b> {
         }
         Ok(Value::Map(map))
     }
+}
+
+/// What a call costs. Where the overload is not known before it runs, that is the least that any of them would.
+fn price<'a>(invocation: &Invocation, arguments: &[Value<'a>], result: Option<&Value<'a>>) -> u64 {
+    let known = invocation.overloads.len() == 1;
+    let priced = invocation.overloads.iter().filter(|overload| known || !overload.only_if_known);
+    let costs = priced.filter_map(|overload| overload.cost).filter_map(|cost| cost(arguments, result));
+    costs.min().unwrap_or(1)
 }
 
 /// Lets a failure be looked at, but a spent budget through.

@@ -1,6 +1,7 @@
-//! Literals that can be seen to be wrong before anything runs: durations, timestamps, patterns and formats.
+//! What can be seen to be wrong before anything runs: literals of durations, timestamps, patterns and formats, and lists
+//! and maps of mixed types.
 
-use crate::ast::{Call, Expr, Id, Kind, Literal};
+use crate::ast::{Call, Entry, Expr, Id, Kind, List, Literal};
 use crate::check::Checked;
 use crate::issue::Issues;
 use crate::parser::Parsed;
@@ -12,10 +13,12 @@ struct Validator<'a, 'e> {
     places: &'e [usize],
     checked: &'e Checked,
     issues: &'e mut Issues<'a>,
+    /// Inside the arguments of `format`, which may be of any types.
+    mixed: bool,
 }
 
 pub(crate) fn literals(parsed: &Parsed, checked: &Checked, issues: &mut Issues<'_>) {
-    Validator { places: &parsed.places, checked, issues }.visit(&parsed.root);
+    Validator { places: &parsed.places, checked, issues, mixed: false }.visit(&parsed.root);
 }
 
 impl Validator<'_, '_> {
@@ -26,13 +29,22 @@ impl Validator<'_, '_> {
             Kind::Call(call) => {
                 self.call(call);
                 self.format(expr.id, call);
+                let outside = self.mixed;
+                self.mixed |= &*call.function == "format";
                 call.target.iter().chain(&call.arguments).for_each(|argument| self.visit(argument));
+                self.mixed = outside;
             }
-            Kind::List(list) => list.elements.iter().for_each(|element| self.visit(element)),
-            Kind::Map(entries) => entries.iter().for_each(|entry| {
-                self.visit(&entry.key);
-                self.visit(&entry.value);
-            }),
+            Kind::List(list) => {
+                self.list(list);
+                list.elements.iter().for_each(|element| self.visit(element));
+            }
+            Kind::Map(entries) => {
+                self.map(entries);
+                for entry in entries {
+                    self.visit(&entry.key);
+                    self.visit(&entry.value);
+                }
+            }
             Kind::Object(object) => object.fields.iter().for_each(|field| self.visit(&field.value)),
             Kind::Fold(fold) => {
                 for part in [&fold.range, &fold.initial, &fold.condition, &fold.step, &fold.result] {
@@ -53,6 +65,45 @@ impl Validator<'_, '_> {
         };
         if result.is_err() {
             self.report(*id, format!("invalid {} argument", call.function));
+        }
+    }
+
+    /// The type of an element, inside if it may be absent.
+    fn inner(&self, expr: &Expr, optional: bool) -> Type {
+        match self.checked.ty(expr.id) {
+            Type::Optional(inner) if optional => (**inner).clone(),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether an expression has the type of those before it; the first difference is told.
+    fn expect(&mut self, expected: &Type, found: &Type, id: Id) -> bool {
+        let same = expected.is_exactly(found);
+        if !same {
+            self.report(id, format!("expected type '{expected}' but found '{found}'"));
+        }
+        same
+    }
+
+    fn list(&mut self, list: &List) {
+        let mut elements = list.elements.iter().enumerate();
+        let Some((_, first)) = elements.next().filter(|_| !self.mixed) else { return };
+        let expected = self.inner(first, list.optional.contains(&0));
+        for (place, element) in elements {
+            let found = self.inner(element, list.optional.contains(&place));
+            if !self.expect(&expected, &found, element.id) {
+                return;
+            }
+        }
+    }
+
+    fn map(&mut self, entries: &[Entry]) {
+        let Some((first, rest)) = entries.split_first().filter(|_| !self.mixed) else { return };
+        let (key, value) = (self.inner(&first.key, false), self.inner(&first.value, first.optional));
+        for entry in rest {
+            let found = (self.inner(&entry.key, false), self.inner(&entry.value, entry.optional));
+            self.expect(&key, &found.0, entry.key.id);
+            self.expect(&value, &found.1, entry.value.id);
         }
     }
 

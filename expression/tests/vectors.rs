@@ -1,5 +1,7 @@
 //! What this crate makes of expressions, compared with what Kubernetes makes of them. The files are in `vectors/`.
 
+#![cfg(test)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -77,28 +79,24 @@ fn describe(value: &Value<'_>) -> Json {
     }
 }
 
-/// Numbers without a difference between `4` and `4.0`.
-fn plain(value: &Json) -> Json {
-    match value {
-        Json::Number(number) if number.is_f64() => json!(number.as_f64()),
-        Json::Object(map) if map.len() == 1 && map.contains_key("double") => match map["double"].as_f64() {
-            Some(number) => json!({"double": number}),
-            None => value.clone(),
-        },
-        Json::Object(map) => map.iter().map(|(key, value)| (key.clone(), plain(value))).collect(),
-        Json::Array(elements) => elements.iter().map(plain).collect(),
-        other => other.clone(),
-    }
-}
-
 /// Whether two answers agree. Opaque values need only be of one type if they have no text.
 fn same(expected: &Json, found: &Json) -> bool {
-    let opaque = expected.as_object().zip(found.as_object()).is_some_and(|(expected, found)| {
-        let name = found.keys().next();
-        name == expected.keys().next()
-            && name.is_some_and(|name| name.starts_with("kubernetes.") && found[name].is_null())
-    });
-    opaque || plain(expected) == plain(found)
+    match (expected, found) {
+        (Json::Object(expected), Json::Object(found)) if expected.len() == found.len() => {
+            let agree = |(name, value): (&String, &Json)| {
+                let silent = name.starts_with("kubernetes.") && value.is_null();
+                let number = |value: &Json| value.as_f64().filter(|_| name == "double");
+                expected.get(name).is_some_and(|expected| {
+                    silent || (number(expected).is_some() && number(expected) == number(value)) || same(expected, value)
+                })
+            };
+            found.iter().all(agree)
+        }
+        (Json::Array(expected), Json::Array(found)) if expected.len() == found.len() => {
+            expected.iter().zip(found).all(|(expected, found)| same(expected, found))
+        }
+        _ => expected == found,
+    }
 }
 
 struct World {
@@ -201,6 +199,16 @@ fn answer(world: &World, environments: &mut BTreeMap<String, [Environment; 2]>, 
     out
 }
 
+/// Where the answers differ for a reason, and should.
+fn is_known(expected: &Json) -> bool {
+    let text = expected["expression"].as_str().unwrap();
+    let error = expected["error"].as_str().unwrap_or_default();
+    // Go shows fields that no expression can name.
+    (text == "self" && expected["on"] == "object")
+        // Go trips over itself: keys of sortBy that cannot be computed are not a list.
+        || error.starts_with("internal error: interface conversion")
+}
+
 fn differences(topic: &str) -> (usize, Vec<String>) {
     let world = World::read();
     let mut environments = BTreeMap::new();
@@ -210,9 +218,16 @@ fn differences(topic: &str) -> (usize, Vec<String>) {
         let expected: Json = serde_json::from_str(line).unwrap();
         let found = answer(&world, &mut environments, &expected);
         count += 1;
+        if is_known(&expected) {
+            continue;
+        }
         let keys = ["issues", "type", "estimate", "unlimited", "program", "value", "error", "cost"];
         for key in keys {
             if found.get("issues").is_some() && key != "issues" {
+                continue;
+            }
+            // Go counts what it could not afford.
+            if key == "cost" && expected["cost"].as_u64() > Some(1_000_000) && found["cost"] == 1_000_000 {
                 continue;
             }
             if !same(&expected[key], &found[key]) {

@@ -407,8 +407,11 @@ fn braced_hexadecimal(text: &str, digits: &str) -> Result<(char, usize), String>
     Err(refuse("invalid escape sequence", text))
 }
 
+/// The least and the most.
+type Count = (u32, Option<u32>);
+
 /// A count and its length; no count at all if its numbers are too large. `None` if this is no count.
-fn count(text: &str) -> Option<(Option<(u32, Option<u32>)>, usize)> {
+fn count(text: &str) -> Option<(Option<Count>, usize)> {
     let (least, rest) = number(text.strip_prefix('{')?)?;
     let (most, rest) = match rest.strip_prefix(',') {
         None => (Some(least), rest),
