@@ -6,9 +6,9 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"math"
 	"reflect"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -93,7 +93,7 @@ func plain(value ref.Val) any {
 	case types.Bool, types.Int, types.Uint, types.String:
 		return map[string]any{name: value.Value()}
 	case types.Double:
-		return map[string]any{name: double(float64(value))}
+		return map[string]any{name: strconv.FormatFloat(float64(value), 'g', -1, 64)}
 	case types.Bytes:
 		return map[string]any{name: base64.StdEncoding.EncodeToString(value)}
 	case types.Null:
@@ -118,19 +118,6 @@ func plain(value ref.Val) any {
 	default:
 		return map[string]any{name: opaque(value)}
 	}
-}
-
-// JSON has no numbers for these.
-func double(value float64) any {
-	switch {
-	case math.IsNaN(value):
-		return "NaN"
-	case math.IsInf(value, 1):
-		return "Infinity"
-	case math.IsInf(value, -1):
-		return "-Infinity"
-	}
-	return value
 }
 
 // entries is in the order of the keys as they are written: Go has none. Fields that no schema knows are left out.
