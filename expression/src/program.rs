@@ -61,13 +61,13 @@ pub enum Input<'a> {
     Json(&'a Json),
     Value(Value<'a>),
     /// An object whose fields are computed when they are asked for.
-    Fields(&'a dyn Fields<'a>),
+    Fields(&'a dyn Fields),
 }
 
 /// Fields of a variable that are computed when an expression selects them.
-pub trait Fields<'a>: fmt::Debug {
+pub trait Fields: fmt::Debug {
     /// The value of a field, if there is one by this name. What it costs is taken from the budget.
-    fn field(&self, name: &str, budget: &mut Budget) -> Option<Result<Value<'a>, Error>>;
+    fn field<'a>(&'a self, name: &str, budget: &mut Budget) -> Option<Result<Value<'a>, Error>>;
 }
 
 /// What a run may use up.
