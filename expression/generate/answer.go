@@ -6,9 +6,9 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"math"
 	"reflect"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -28,17 +28,23 @@ type answer struct {
 	Estimate   *[2]uint64 `json:"estimate,omitempty"`
 	Unlimited  *[2]uint64 `json:"unlimited,omitempty"`
 	Program    string     `json:"program,omitempty"`
-	Value      any        `json:"value,omitempty"`
-	Error      string     `json:"error,omitempty"`
-	Cost       *uint64    `json:"cost,omitempty"`
+	outcome
 }
 
-func (a *about) answer(q question) answer {
-	out := answer{On: q.on, Expression: q.expression}
+// What running ends in.
+type outcome struct {
+	Value any     `json:"value,omitempty"`
+	Error string  `json:"error,omitempty"`
+	Cost  *uint64 `json:"cost,omitempty"`
+}
+
+// answer also tells whether there is but one. There may be more: Go goes through maps in no order.
+func (a *about) answer(q question) (out answer, always bool) {
+	out = answer{On: q.on, Expression: q.expression}
 	ast, issues := a.limited.env.Compile(q.expression)
 	if issues != nil {
 		out.Issues = issues.String()
-		return out
+		return out, true
 	}
 	out.Type = cel.FormatCELType(ast.OutputType())
 	out.Estimate = a.limited.estimate(q.expression)
@@ -47,8 +53,18 @@ func (a *about) answer(q question) answer {
 		cel.InterruptCheckFrequency(celconfig.CheckFrequency))
 	if err != nil {
 		out.Program = err.Error()
-		return out
+		return out, true
 	}
+	out.outcome = a.run(program)
+	for range 24 {
+		if !reflect.DeepEqual(out.outcome, a.run(program)) {
+			return out, false
+		}
+	}
+	return out, true
+}
+
+func (a *about) run(program cel.Program) (out outcome) {
 	value, details, err := program.ContextEval(context.Background(), a.variables)
 	if details != nil {
 		out.Cost = details.ActualCost()
@@ -59,16 +75,6 @@ func (a *about) answer(q question) answer {
 		out.Value = plain(value)
 	}
 	return out
-}
-
-// always tells whether a question has but one answer. It may have more: Go goes through maps in no order.
-func (a *about) always(given answer, q question) bool {
-	for range 12 {
-		if !reflect.DeepEqual(given, a.answer(q)) {
-			return false
-		}
-	}
-	return true
 }
 
 func (t *typed) estimate(expression string) *[2]uint64 {
@@ -87,7 +93,7 @@ func plain(value ref.Val) any {
 	case types.Bool, types.Int, types.Uint, types.String:
 		return map[string]any{name: value.Value()}
 	case types.Double:
-		return map[string]any{name: double(float64(value))}
+		return map[string]any{name: strconv.FormatFloat(float64(value), 'g', -1, 64)}
 	case types.Bytes:
 		return map[string]any{name: base64.StdEncoding.EncodeToString(value)}
 	case types.Null:
@@ -112,19 +118,6 @@ func plain(value ref.Val) any {
 	default:
 		return map[string]any{name: opaque(value)}
 	}
-}
-
-// JSON has no numbers for these.
-func double(value float64) any {
-	switch {
-	case math.IsNaN(value):
-		return "NaN"
-	case math.IsInf(value, 1):
-		return "Infinity"
-	case math.IsInf(value, -1):
-		return "-Infinity"
-	}
-	return value
 }
 
 // entries is in the order of the keys as they are written: Go has none. Fields that no schema knows are left out.

@@ -6,10 +6,14 @@ use super::costs::sized;
 use super::{LONGEST_LIST, int, list};
 use crate::cost::{CallEstimate, Cost, LIST_CREATION, Node, Size, TRAVERSAL};
 use crate::data::List;
+use crate::effort;
 use crate::library::{Library, Macro, Overload};
 use crate::operate::{compare, equals};
 use crate::types::Type;
 use crate::value::{Error, Value};
+
+/// How often sorting compares an element of a long list.
+const COMPARISONS: u64 = 20;
 
 pub(super) fn library() -> Library {
     let any = || Type::list(Type::param("T"));
@@ -186,6 +190,8 @@ fn distinct<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, Error> {
     let mut out: Vec<Value<'a>> = Vec::new();
     for element in list(arguments, 0)?.iter() {
         let element = element?;
+        // What it costs is known only afterwards.
+        effort::spend(out.len() as u64)?;
         if !out.iter().any(|other| equals(&element, other)) {
             out.push(element);
         }
@@ -195,6 +201,7 @@ fn distinct<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, Error> {
 
 /// The list of the first argument, in the order of the keys in the other one.
 fn sorted<'a>(arguments: &[Value<'a>], keys: usize) -> Result<Value<'a>, Error> {
+    effort::spend(list(arguments, keys)?.len() as u64 * COMPARISONS)?;
     let (elements, keys) = (list(arguments, 0)?.to_vec()?, list(arguments, keys)?.to_vec()?);
     if elements.len() != keys.len() {
         let (length, other) = (elements.len(), keys.len());
