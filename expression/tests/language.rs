@@ -158,6 +158,20 @@ fn wrong_types_are_told_with_their_place() {
 }
 
 #[test]
+fn programs_are_shared_between_threads() {
+    fn shared<T: Send + Sync>(value: T) -> T {
+        value
+    }
+    let program = shared(shared(environment()).compile("self.name == 'web'", &Type::Bool).unwrap());
+    let data = data();
+    let answer = std::thread::scope(|scope| {
+        let run = || program.run(&[("self", Input::Json(&data))], &mut Budget::from(100)).map(Value::into_owned);
+        scope.spawn(run).join().unwrap()
+    });
+    assert_eq!(answer.unwrap().as_bool(), Some(true));
+}
+
+#[test]
 fn results_are_of_the_type_that_is_wanted() {
     let error = environment().compile("1", &Type::Bool).unwrap_err();
     assert_eq!(error, CompileError::Type { expected: Type::Bool, found: Type::Int });
