@@ -222,6 +222,16 @@ fn comparisons_deep_in_loops_end() {
 }
 
 #[test]
+fn doubling_does_not_go_on() {
+    let mut text = "self.list".to_owned();
+    for _ in 0..40 {
+        text = format!("[{text}].map(a, a + a)[0]");
+    }
+    let (_, result) = run(&environment(), &text, 1_000_000).unwrap();
+    assert_eq!(result, Err(Error::Cost));
+}
+
+#[test]
 fn whoever_waits_may_stop_a_loop() {
     let program = environment().compile("lists.range(50000).all(x, x >= 0)", &Type::Bool).unwrap();
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));

@@ -9,7 +9,7 @@ use crate::effort;
 use crate::operate;
 use crate::plan::{Invocation, Step, mismatch};
 use crate::program::{Budget, Input, Program};
-use crate::value::{Error, Text, Value};
+use crate::value::{Error, Text, Value, characters};
 
 type Outcome<'a> = Result<Value<'a>, Error>;
 
@@ -66,9 +66,9 @@ impl<'a, 'b> Frame<'a, 'b> {
             }
             Step::Call(invocation) => self.invoke(invocation),
             Step::Matches(parts) => self.matches(parts),
-            Step::Among(value, constants) => {
-                let value = self.eval(value)?;
-                Ok(Value::Bool(constants.iter().any(|constant| operate::equals(constant, &value))))
+            Step::Among(parts) => {
+                let value = self.eval(&parts.0)?;
+                Ok(Value::Bool(parts.1.contain(&value)))
             }
             Step::OptionalOr(sides, value) => self.optional_or(sides, *value),
             Step::List(elements) => self.list(elements),
@@ -98,10 +98,11 @@ impl<'a, 'b> Frame<'a, 'b> {
     fn equals(&mut self, sides: &'a (Step, Step), negated: bool) -> Outcome<'a> {
         let one = absorbable(self.eval(&sides.0))?;
         let two = absorbable(self.eval(&sides.1))?;
-        let size = |value: &Outcome<'_>| value.as_ref().map_or(1, Value::size);
-        let cost = match &one {
-            Ok(Value::Opaque(_)) if !negated => 1,
-            _ => scale(size(&one).min(size(&two)), TRAVERSAL),
+        let cost = match (&one, &two) {
+            (Ok(Value::Opaque(_)), _) if !negated => 1,
+            (Ok(one), Ok(two)) => scale(smaller_size(one, two), TRAVERSAL),
+            (Ok(value), Err(_)) | (Err(_), Ok(value)) => scale(value.size().min(1), TRAVERSAL),
+            (Err(_), Err(_)) => 1,
         };
         self.charge(cost)?;
         let equal = absorbable(operate::try_equals(&one?, &two?))?;
@@ -162,6 +163,11 @@ impl<'a, 'b> Frame<'a, 'b> {
     }
 
     fn apply(&mut self, invocation: &'a Invocation, arguments: &[Value<'a>]) -> Outcome<'a> {
+        // What cannot be afforded is not even begun.
+        if price(invocation, arguments, None) > self.budget.cost {
+            self.budget.cost = 0;
+            return Err(Error::Cost);
+        }
         let overload = match &invocation.overloads[..] {
             [only] if !invocation.guarded => Some(only),
             [first, ..] if !invocation.guarded => Some(first),
@@ -241,6 +247,15 @@ impl<'a, 'b> Frame<'a, 'b> {
         self.charge(OBJECT_CREATION)?;
         failure.map_or_else(|| Ok(Value::Map(Map::made(entries, Some(ty.clone())))), Err)
     }
+}
+
+/// The size of the smaller value. A long text beside a short one is not even counted.
+fn smaller_size(one: &Value<'_>, two: &Value<'_>) -> u64 {
+    let (Value::String(left), Value::String(right)) = (one, two) else { return one.size().min(two.size()) };
+    let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
+    let size = characters(short);
+    // A character has at most four bytes.
+    if long.len() as u64 / 4 >= size { size } else { size.min(characters(long)) }
 }
 
 /// What a call costs. Where the overload is not known before it runs, that is the least that any of them would.
