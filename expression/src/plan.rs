@@ -10,7 +10,7 @@ use crate::data::Map;
 use crate::environment::Environment;
 use crate::library::Overload;
 use crate::pattern;
-use crate::types::Type;
+use crate::types::{Declared, Type};
 use crate::value::{Error, Text, Value};
 
 #[derive(Debug)]
@@ -67,9 +67,30 @@ pub(crate) struct Qualifier {
 
 #[derive(Debug)]
 pub(crate) enum Key {
+    /// A field that the type of the operand declares: found without looking at the declaration again.
+    Declared(Box<Declaration>),
     Field(Arc<str>),
     Constant(Value<'static>),
     Attribute(Attribute),
+}
+
+impl Key {
+    /// The name, if it is written out.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Key::Declared(field) => Some(&field.name),
+            Key::Field(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Declaration {
+    pub(crate) name: Arc<str>,
+    pub(crate) object: Arc<crate::types::Object>,
+    pub(crate) key: Box<str>,
+    pub(crate) declared: Declared,
 }
 
 #[derive(Debug)]
@@ -156,9 +177,17 @@ impl<'e> Planner<'e> {
 
     fn select(&mut self, select: &Select) -> Result<Step, Error> {
         let mut attribute = Self::attribute(self.plan(&select.operand)?);
-        attribute.qualifiers.push(Qualifier { key: Key::Field(select.field.clone()), optional: false });
+        attribute.qualifiers.push(Qualifier { key: self.field(select), optional: false });
         let attribute = Box::new(attribute);
         Ok(if select.test { Step::Test(attribute) } else { Step::Attribute(attribute) })
+    }
+
+    fn field(&self, select: &Select) -> Key {
+        let Type::Object(object) = self.checked.ty(select.operand.id) else { return Key::Field(select.field.clone()) };
+        let Some(field) = object.field(&select.field) else { return Key::Field(select.field.clone()) };
+        let (name, object) = (select.field.clone(), object.clone());
+        let (key, declared) = (field.key.clone(), field.declared.clone());
+        Key::Declared(Box::new(Declaration { name, object, key, declared }))
     }
 
     fn call(&mut self, expr: &Expr, call: &Call) -> Result<Step, Error> {

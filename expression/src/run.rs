@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::cost::{LIST_CREATION, MAP_CREATION, OBJECT_CREATION, TRAVERSAL, scale};
-use crate::data::{Map, read};
+use crate::data::{Entries, Map, read};
 use crate::effort;
 use crate::operate;
 use crate::plan::{Attribute, Invocation, Key, Loop, Qualifier, Root, Step, mismatch};
@@ -139,7 +139,7 @@ impl<'a, 'b> Frame<'a, 'b> {
 
     fn computed_field(&mut self, index: usize, qualifier: &Qualifier) -> Option<Outcome<'a>> {
         let Some(Input::Fields(fields)) = self.input(index) else { return None };
-        let Key::Field(name) = &qualifier.key else { return None };
+        let name = qualifier.key.name()?;
         let value = fields.field(name, self.budget);
         let value = value.unwrap_or_else(|| Err(Error::new(format!("no such key: {name}"))));
         Some(self.charge(1).and(value))
@@ -203,15 +203,18 @@ impl<'a, 'b> Frame<'a, 'b> {
 
     fn find(&mut self, value: &Value<'a>, key: &'a Key, lenient: bool) -> Result<Option<Value<'a>>, Error> {
         match key {
-            Key::Field(name) => match value {
-                Value::Map(map) => map.field(name).transpose(),
-                Value::List(_) => element(value, &Value::from(&**name), lenient),
-                _ => Ok(None),
+            Key::Declared(field) => match value {
+                Value::Map(Map(Entries::Object(map, object))) if std::ptr::eq(*object, &*field.object) => {
+                    let json = map.get(&*field.key).filter(|json| !json.is_null());
+                    json.map(|json| read(json, &field.declared)).transpose()
+                }
+                _ => named(value, &field.name),
             },
-            Key::Constant(constant) => element(value, constant, lenient),
+            Key::Field(name) => named(value, name),
+            Key::Constant(constant) => element(value, constant),
             Key::Attribute(attribute) => {
                 let key = self.resolve(attribute)?;
-                let found = element(value, &key, lenient)?;
+                let found = element(value, &key)?;
                 // Told here: afterwards the key is gone.
                 if found.is_none() && !lenient { Err(absent(value, &key)) } else { Ok(found) }
             }
@@ -220,6 +223,7 @@ impl<'a, 'b> Frame<'a, 'b> {
 
     fn missing(&self, value: &Value<'a>, key: &'a Key) -> Error {
         match key {
+            Key::Declared(field) => absent(value, &Value::from(&*field.name)),
             Key::Field(name) => absent(value, &Value::from(&**name)),
             Key::Constant(constant) => absent(value, constant),
             Key::Attribute(_) => Error::no_such_overload(),
@@ -529,8 +533,16 @@ fn entry<'a>(key: Value<'a>, value: Value<'a>, optional: bool) -> Result<Option<
     }
 }
 
+fn named<'a>(value: &Value<'a>, name: &str) -> Result<Option<Value<'a>>, Error> {
+    match value {
+        Value::Map(map) => map.field(name).transpose(),
+        Value::List(_) => element(value, &Value::String(Text::Borrowed(name))),
+        _ => Ok(None),
+    }
+}
+
 /// What a key finds in a map or list. A list has no keys but numbers.
-fn element<'a>(value: &Value<'a>, key: &Value<'_>, _lenient: bool) -> Result<Option<Value<'a>>, Error> {
+fn element<'a>(value: &Value<'a>, key: &Value<'_>) -> Result<Option<Value<'a>>, Error> {
     match value {
         Value::Map(map) => map.get(key),
         Value::List(list) => {
