@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"reflect"
 	"sort"
 	"strconv"
@@ -120,20 +119,24 @@ func plain(value ref.Val) any {
 	}
 }
 
-// entries is in the order of the keys as they are written: Go has none. Fields that no schema knows are left out.
+// entries is in the order of the keys: Go has none. Fields that no schema knows are left out.
 func entries(of traits.Mapper) [][2]any {
-	out := [][2]any{}
+	keys := []ref.Val{}
 	for it := of.Iterator(); it.HasNext() == types.True; {
-		key := it.Next()
-		if key == nil {
-			continue
+		if key := it.Next(); key != nil {
+			keys = append(keys, key)
 		}
+	}
+	sort.SliceStable(keys, func(i, j int) bool {
+		one, ok := keys[i].(traits.Comparer)
+		return ok && one.Compare(keys[j]) == types.IntNegOne
+	})
+	out := [][2]any{}
+	for _, key := range keys {
 		if value, ok := of.Find(key); ok && value != nil {
 			out = append(out, [2]any{plain(key), plain(value)})
 		}
 	}
-	text := func(i int) string { return string(must(json.Marshal(out[i][0]))) }
-	sort.SliceStable(out, func(i, j int) bool { return text(i) < text(j) })
 	return out
 }
 
