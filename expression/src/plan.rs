@@ -1,5 +1,7 @@
 //! A checked expression as steps to run: names are slots, literals are values, and what is constant is computed.
 
+use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use regex::Regex;
@@ -9,6 +11,7 @@ use crate::check::{Checked, Reference};
 use crate::data::Map;
 use crate::environment::Environment;
 use crate::library::Overload;
+use crate::number;
 use crate::pattern;
 use crate::types::{Declared, Type};
 use crate::value::{Error, Text, Value};
@@ -29,7 +32,7 @@ pub(crate) enum Step {
     /// A match with a pattern that is written out.
     Matches(Box<(Step, Value<'static>, Regex)>),
     /// Whether a value is among constants.
-    Among(Box<Step>, Vec<Value<'static>>),
+    Among(Box<(Step, Constants)>),
     /// `a.or(b)`, and with `true` `a.orValue(b)`
     OptionalOr(Box<(Step, Step)>, bool),
     /// Elements, and whether each is left out when absent.
@@ -41,6 +44,46 @@ pub(crate) enum Step {
     Append(usize, Box<Step>),
     /// Adds an entry, or all of a map, to the accumulator of the innermost fold, in place.
     Insert(usize, Vec<Step>),
+}
+
+/// Scalars, to look one up in.
+#[derive(Debug, Default)]
+pub(crate) struct Constants {
+    strings: HashSet<Box<str>>,
+    /// Sorted, whatever their types are.
+    numbers: Vec<Value<'static>>,
+    bools: [bool; 2],
+}
+
+impl Constants {
+    fn new(values: Vec<Value<'static>>) -> Constants {
+        let mut constants = Constants::default();
+        for value in values {
+            match value {
+                Value::String(text) => drop(constants.strings.insert((*text).into())),
+                Value::Bool(value) => constants.bools[usize::from(value)] = true,
+                Value::Double(number) if number.is_nan() => {}
+                number => constants.numbers.push(number),
+            }
+        }
+        constants.numbers.sort_by(|one, two| number::compare(one, two).unwrap_or(Ordering::Equal));
+        constants
+    }
+
+    pub(crate) fn contain(&self, value: &Value<'_>) -> bool {
+        match value {
+            Value::String(text) => self.strings.contains(&**text),
+            Value::Bool(value) => self.bools[usize::from(*value)],
+            Value::Int(_) | Value::Uint(_) | Value::Double(_) => {
+                let found = self.numbers.binary_search_by(|number| {
+                    // What is not a number is before none of them.
+                    number::compare(number, value).unwrap_or(Ordering::Less)
+                });
+                found.is_ok()
+            }
+            _ => false,
+        }
+    }
 }
 
 /// A variable or another value, and what is selected from it.
@@ -239,7 +282,7 @@ impl<'e> Planner<'e> {
             }
             if values.iter().all(plain) {
                 let value = arguments.into_iter().next().unwrap_or(Step::Constant(Value::Null));
-                return Ok(Step::Among(Box::new(value), values));
+                return Ok(Step::Among(Box::new((value, Constants::new(values)))));
             }
         }
         let mut in_order = arguments.len() > 2;

@@ -2,11 +2,19 @@
 
 #![cfg(test)]
 
+use std::sync::LazyLock;
+
 use expression::{Budget, Declared, Environment, Error, Identity, Input, Type, kubernetes};
 use proptest::prelude::*;
 use serde_json::json;
 
+static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(declare);
+
 fn environment() -> Environment {
+    ENVIRONMENT.clone()
+}
+
+fn declare() -> Environment {
     let item = Declared::object(
         "item",
         [("name".to_owned(), Declared::string().at_most(20)), ("n".to_owned(), Declared::int())],
@@ -135,7 +143,7 @@ fn sensible() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn no_text_panics(text in nonsense()) {
@@ -211,6 +219,16 @@ fn comparisons_deep_in_loops_end() {
         let inputs = [("self", Input::Json(&data))];
         assert_eq!(program.run(&inputs, &mut Budget::from(10_000_000)).unwrap_err(), Error::Cost, "{text}");
     }
+}
+
+#[test]
+fn doubling_does_not_go_on() {
+    let mut text = "self.list".to_owned();
+    for _ in 0..40 {
+        text = format!("[{text}].map(a, a + a)[0]");
+    }
+    let (_, result) = run(&environment(), &text, 1_000_000).unwrap();
+    assert_eq!(result, Err(Error::Cost));
 }
 
 #[test]
