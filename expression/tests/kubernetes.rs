@@ -6,6 +6,7 @@ use serde_json::json;
 
 fn environment() -> Environment {
     let environment = kubernetes::libraries().into_iter().fold(Environment::new(), Environment::with);
+    let environment = environment.with(kubernetes::json_patch());
     environment.variable("a", Declared::string()).variable("b", Declared::string())
 }
 

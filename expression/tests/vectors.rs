@@ -122,7 +122,7 @@ impl World {
 }
 
 fn libraries(environment: Environment) -> Environment {
-    kubernetes::libraries().into_iter().fold(environment, Environment::with)
+    kubernetes::libraries().into_iter().fold(environment, Environment::with).with(kubernetes::json_patch())
 }
 
 /// Allows what only reads, and tells what it was asked.

@@ -16,51 +16,46 @@ use crate::value::{Error, Value};
 const COMPARISONS: u64 = 20;
 
 pub(super) fn library() -> Library {
-    let any = || Type::list(Type::param("T"));
     let sort = comparable!("_sort")
         .map(|(id, ty)| sorting(Overload::member(id, [Type::list(ty.clone())], Type::list(ty), |a| sorted(a, 0))));
     let sort_by = comparable!("_sortByAssociatedKeys")
         .map(|(id, key)| sorting_by(Overload::member(id, [any(), Type::list(key)], any(), |a| sorted(a, 1))));
+    let range = outgoing(Overload::global("lists_range", [Type::Int], Type::list(Type::Int), range))
+        .estimate(|call| Some(allocating(Size::exactly(literal(call.argument(0)?, u64::MAX)), 1.0)));
+    let reverse = outgoing(Overload::member("list_reverse", [any()], any(), reverse))
+        .estimate(|call| Some(allocating(call.target()?.size(), 1.0)));
+    let distinct = self_comparing(Overload::member("list_distinct", [any()], any(), distinct), 0)
+        .estimate(|call| Some(squared(call.target()?.size(), 2.0)));
     Library::new()
         .with_macro(Macro::SortBy)
-        .function(
-            "slice",
-            [outgoing(Overload::member("list_slice", [any(), Type::Int, Type::Int], any(), slice)).estimate(|call| {
-                let start = literal(call.argument(0)?, 0);
-                let end = literal(call.argument(1)?, call.target()?.size().max);
-                // As in Go, a slice that ends before it starts is endless.
-                Some(allocating(Size::exactly(end.wrapping_sub(start)), 1.0))
-            })],
-        )
-        .function(
-            "flatten",
-            [
-                flattening(Overload::member("list_flatten", [Type::list(any())], any(), |a| flatten(a, 1))),
-                flattening(Overload::member(
-                    "list_flatten_int",
-                    [Type::list(Type::Dyn), Type::Int],
-                    Type::list(Type::Dyn),
-                    |a| flatten(a, int(a, 1)?),
-                )),
-            ],
-        )
+        .function("slice", [slices()])
+        .function("flatten", flattened().map(flattening))
         .function("sort", sort)
         .function("@sortByAssociatedKeys", sort_by)
-        .function(
-            "lists.range",
-            [outgoing(Overload::global("lists_range", [Type::Int], Type::list(Type::Int), range))
-                .estimate(|call| Some(allocating(Size::exactly(literal(call.argument(0)?, u64::MAX)), 1.0)))],
-        )
-        .function(
-            "reverse",
-            [outgoing(Overload::member("list_reverse", [any()], any(), reverse))
-                .estimate(|call| Some(allocating(call.target()?.size(), 1.0)))],
-        )
-        .function(
-            "distinct",
-            [self_comparing(Overload::member("list_distinct", [any()], any(), distinct), 0)
-                .estimate(|call| Some(squared(call.target()?.size(), 2.0)))],
-        )
+        .function("lists.range", [range])
+        .function("reverse", [reverse])
+        .function("distinct", [distinct])
+}
+
+fn any() -> Type {
+    Type::list(Type::param("T"))
+}
+
+fn slices() -> Overload {
+    outgoing(Overload::member("list_slice", [any(), Type::Int, Type::Int], any(), slice)).estimate(|call| {
+        let start = literal(call.argument(0)?, 0);
+        let end = literal(call.argument(1)?, call.target()?.size().max);
+        // As in Go, a slice that ends before it starts is endless.
+        Some(allocating(Size::exactly(end.wrapping_sub(start)), 1.0))
+    })
+}
+
+fn flattened() -> [Overload; 2] {
+    let unknown = || Type::list(Type::Dyn);
+    [
+        Overload::member("list_flatten", [Type::list(any())], any(), |a| flatten(a, 1)),
+        Overload::member("list_flatten_int", [unknown(), Type::Int], unknown(), |a| flatten(a, int(a, 1)?)),
+    ]
 }
 
 /// A number that is written there, negative ones as nothing.
