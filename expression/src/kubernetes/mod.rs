@@ -38,7 +38,7 @@ mod uri;
 mod url;
 
 pub use authorizer::{Attributes, Authorizer, Decision, authorizer, request_resource};
-pub(crate) use formatting::check as check_format;
+pub(crate) use formatting::{Argument, check as check_format};
 
 use crate::data::List;
 use crate::library::Library;
