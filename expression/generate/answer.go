@@ -5,10 +5,9 @@ package main
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
-	"math"
 	"reflect"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -28,17 +27,23 @@ type answer struct {
 	Estimate   *[2]uint64 `json:"estimate,omitempty"`
 	Unlimited  *[2]uint64 `json:"unlimited,omitempty"`
 	Program    string     `json:"program,omitempty"`
-	Value      any        `json:"value,omitempty"`
-	Error      string     `json:"error,omitempty"`
-	Cost       *uint64    `json:"cost,omitempty"`
+	outcome
 }
 
-func (a *about) answer(q question) answer {
-	out := answer{On: q.on, Expression: q.expression}
+// What running ends in.
+type outcome struct {
+	Value any     `json:"value,omitempty"`
+	Error string  `json:"error,omitempty"`
+	Cost  *uint64 `json:"cost,omitempty"`
+}
+
+// answer also tells whether there is but one. There may be more: Go goes through maps in no order.
+func (a *about) answer(q question) (out answer, always bool) {
+	out = answer{On: q.on, Expression: q.expression}
 	ast, issues := a.limited.env.Compile(q.expression)
 	if issues != nil {
 		out.Issues = issues.String()
-		return out
+		return out, true
 	}
 	out.Type = cel.FormatCELType(ast.OutputType())
 	out.Estimate = a.limited.estimate(q.expression)
@@ -47,8 +52,18 @@ func (a *about) answer(q question) answer {
 		cel.InterruptCheckFrequency(celconfig.CheckFrequency))
 	if err != nil {
 		out.Program = err.Error()
-		return out
+		return out, true
 	}
+	out.outcome = a.run(program)
+	for range 24 {
+		if !reflect.DeepEqual(out.outcome, a.run(program)) {
+			return out, false
+		}
+	}
+	return out, true
+}
+
+func (a *about) run(program cel.Program) (out outcome) {
 	value, details, err := program.ContextEval(context.Background(), a.variables)
 	if details != nil {
 		out.Cost = details.ActualCost()
@@ -59,16 +74,6 @@ func (a *about) answer(q question) answer {
 		out.Value = plain(value)
 	}
 	return out
-}
-
-// always tells whether a question has but one answer. It may have more: Go goes through maps in no order.
-func (a *about) always(given answer, q question) bool {
-	for range 12 {
-		if !reflect.DeepEqual(given, a.answer(q)) {
-			return false
-		}
-	}
-	return true
 }
 
 func (t *typed) estimate(expression string) *[2]uint64 {
@@ -87,7 +92,7 @@ func plain(value ref.Val) any {
 	case types.Bool, types.Int, types.Uint, types.String:
 		return map[string]any{name: value.Value()}
 	case types.Double:
-		return map[string]any{name: double(float64(value))}
+		return map[string]any{name: strconv.FormatFloat(float64(value), 'g', -1, 64)}
 	case types.Bytes:
 		return map[string]any{name: base64.StdEncoding.EncodeToString(value)}
 	case types.Null:
@@ -114,33 +119,24 @@ func plain(value ref.Val) any {
 	}
 }
 
-// JSON has no numbers for these.
-func double(value float64) any {
-	switch {
-	case math.IsNaN(value):
-		return "NaN"
-	case math.IsInf(value, 1):
-		return "Infinity"
-	case math.IsInf(value, -1):
-		return "-Infinity"
-	}
-	return value
-}
-
-// entries is in the order of the keys as they are written: Go has none. Fields that no schema knows are left out.
+// entries is in the order of the keys: Go has none. Fields that no schema knows are left out.
 func entries(of traits.Mapper) [][2]any {
-	out := [][2]any{}
+	keys := []ref.Val{}
 	for it := of.Iterator(); it.HasNext() == types.True; {
-		key := it.Next()
-		if key == nil {
-			continue
+		if key := it.Next(); key != nil {
+			keys = append(keys, key)
 		}
+	}
+	sort.SliceStable(keys, func(i, j int) bool {
+		one, ok := keys[i].(traits.Comparer)
+		return ok && one.Compare(keys[j]) == types.IntNegOne
+	})
+	out := [][2]any{}
+	for _, key := range keys {
 		if value, ok := of.Find(key); ok && value != nil {
 			out = append(out, [2]any{plain(key), plain(value)})
 		}
 	}
-	text := func(i int) string { return string(must(json.Marshal(out[i][0]))) }
-	sort.SliceStable(out, func(i, j int) bool { return text(i) < text(j) })
 	return out
 }
 

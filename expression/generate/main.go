@@ -58,8 +58,8 @@ func write(path string, schemas map[string]*about, questions []question) {
 		if !ok {
 			panic("no schema " + q.on)
 		}
-		given := subject.answer(q)
-		if !subject.always(given, q) {
+		given, always := subject.answer(q)
+		if !always {
 			continue
 		}
 		if err := encoder.Encode(given); err != nil {
@@ -96,4 +96,5 @@ func main() {
 		drawn[i] = question{"object", draw.expression()}
 	}
 	write(filepath.Join(*out, "random.jsonl"), schemas, drawn)
+	write(filepath.Join(*out, "texts.jsonl"), schemas, draw.texts(*count/20))
 }

@@ -143,8 +143,11 @@ impl<'e> Estimator<'e> {
     fn step(&self, path: Path<'e>, turn: Turn<'_>) -> Path<'e> {
         let length = path.length + 1;
         if path.length == 0 {
-            let declared = self.environment.variables.first().map(|(_, declared)| declared);
-            return Path { declared: declared.filter(|root| !matches!(root.form, Form::Given)), is_key: false, length };
+            let declared = match self.environment.variables.first().map(|(_, declared)| declared) {
+                Some(Declared { form: Form::Optional(inner), .. }) => Some(&**inner),
+                other => other.filter(|root| !matches!(root.form, Form::Given)),
+            };
+            return Path { declared, is_key: false, length };
         }
         let below = path.declared.filter(|_| !path.is_key);
         let (declared, is_key) = match (below.map(|declared| &declared.form), turn) {

@@ -2,6 +2,21 @@
 //!
 //! An expression is compiled once against declared variables and libraries of functions, and run many times. What it may
 //! cost can be asked before it runs; what it does cost is counted while it runs, against a budget that ends it.
+//!
+//! ```
+//! use expression::{Budget, Declared, Environment, Input, Type};
+//!
+//! let fields = [("replicas".to_owned(), Declared::int()), ("name".to_owned(), Declared::string().at_most(63))];
+//! let environment = Environment::new().variable("self", Declared::object("Scale", fields));
+//! let program = environment.compile("self.replicas <= 5 && self.name.startsWith('web')", &Type::Bool).unwrap();
+//! assert_eq!(program.estimate().max, 6);
+//!
+//! let data = serde_json::json!({"replicas": 3, "name": "web-1"});
+//! let mut budget = Budget::from(1_000_000);
+//! let inputs = [("self", Input::Json(&data))];
+//! assert_eq!(program.run(&inputs, &mut budget).unwrap().as_bool(), Some(true));
+//! assert_eq!(budget.cost, 1_000_000 - 6);
+//! ```
 
 mod ast;
 mod check;

@@ -12,6 +12,9 @@ use crate::time;
 use crate::types::Identity;
 use crate::value::{Duration, Error, Value};
 
+/// The most elements of a sum of lists. Sums of sums double in size at hardly any cost.
+const JOINED_MAX: usize = 4_000_000;
+
 /// Whether both are the same: numbers by what they stand for, lists and maps by what is in them.
 pub(crate) fn equals(one: &Value<'_>, two: &Value<'_>) -> bool {
     try_equals(one, two).unwrap_or(false)
@@ -195,6 +198,7 @@ fn add_lists<'a>(one: List<'a>, two: List<'a>) -> Result<List<'a>, Error> {
     match identity {
         Identity::Order if two.is_empty() => Ok(one),
         Identity::Order if one.is_empty() => Ok(two),
+        Identity::Order if one.len() + two.len() > JOINED_MAX => Err(Error::Cost),
         Identity::Order => Ok(List::join(one, two)),
         Identity::Set => {
             let mut elements = one.to_vec()?;
@@ -210,11 +214,11 @@ fn add_lists<'a>(one: List<'a>, two: List<'a>) -> Result<List<'a>, Error> {
         Identity::Keys(keys) => {
             let mut elements = one.to_vec()?;
             let places = elements.iter().enumerate().map(|(place, value)| (element_key(value, keys), place));
-            let mut places: std::collections::HashMap<String, usize> = places.collect();
+            let places: std::collections::HashMap<String, usize> = places.collect();
             for (key, value) in by_key(&two, keys)? {
-                let place = *places.entry(key).or_insert(elements.len());
-                match elements.get_mut(place) {
-                    Some(element) => *element = value,
+                // What the other list has twice, and this one not at all, is there twice afterwards.
+                match places.get(&key) {
+                    Some(place) => elements[*place] = value,
                     None => elements.push(value),
                 }
             }

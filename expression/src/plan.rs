@@ -1,5 +1,7 @@
 //! A checked expression as steps to run: names are slots, literals are values, and what is constant is computed.
 
+use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use regex::Regex;
@@ -9,8 +11,9 @@ use crate::check::{Checked, Reference};
 use crate::data::Map;
 use crate::environment::Environment;
 use crate::library::Overload;
+use crate::number;
 use crate::pattern;
-use crate::types::Type;
+use crate::types::{Declared, Type};
 use crate::value::{Error, Text, Value};
 
 #[derive(Debug)]
@@ -29,7 +32,7 @@ pub(crate) enum Step {
     /// A match with a pattern that is written out.
     Matches(Box<(Step, Value<'static>, Regex)>),
     /// Whether a value is among constants.
-    Among(Box<Step>, Vec<Value<'static>>),
+    Among(Box<(Step, Constants)>),
     /// `a.or(b)`, and with `true` `a.orValue(b)`
     OptionalOr(Box<(Step, Step)>, bool),
     /// Elements, and whether each is left out when absent.
@@ -41,6 +44,46 @@ pub(crate) enum Step {
     Append(usize, Box<Step>),
     /// Adds an entry, or all of a map, to the accumulator of the innermost fold, in place.
     Insert(usize, Vec<Step>),
+}
+
+/// Scalars, to look one up in.
+#[derive(Debug, Default)]
+pub(crate) struct Constants {
+    strings: HashSet<Box<str>>,
+    /// Sorted, whatever their types are.
+    numbers: Vec<Value<'static>>,
+    bools: [bool; 2],
+}
+
+impl Constants {
+    fn new(values: Vec<Value<'static>>) -> Constants {
+        let mut constants = Constants::default();
+        for value in values {
+            match value {
+                Value::String(text) => drop(constants.strings.insert((*text).into())),
+                Value::Bool(value) => constants.bools[usize::from(value)] = true,
+                Value::Double(number) if number.is_nan() => {}
+                number => constants.numbers.push(number),
+            }
+        }
+        constants.numbers.sort_by(|one, two| number::compare(one, two).unwrap_or(Ordering::Equal));
+        constants
+    }
+
+    pub(crate) fn contain(&self, value: &Value<'_>) -> bool {
+        match value {
+            Value::String(text) => self.strings.contains(&**text),
+            Value::Bool(value) => self.bools[usize::from(*value)],
+            Value::Int(_) | Value::Uint(_) | Value::Double(_) => {
+                let found = self.numbers.binary_search_by(|number| {
+                    // What is not a number is before none of them.
+                    number::compare(number, value).unwrap_or(Ordering::Less)
+                });
+                found.is_ok()
+            }
+            _ => false,
+        }
+    }
 }
 
 /// A variable or another value, and what is selected from it.
@@ -67,9 +110,30 @@ pub(crate) struct Qualifier {
 
 #[derive(Debug)]
 pub(crate) enum Key {
+    /// A field that the type of the operand declares: found without looking at the declaration again.
+    Declared(Box<Declaration>),
     Field(Arc<str>),
     Constant(Value<'static>),
     Attribute(Attribute),
+}
+
+impl Key {
+    /// The name, if it is written out.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Key::Declared(field) => Some(&field.name),
+            Key::Field(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Declaration {
+    pub(crate) name: Arc<str>,
+    pub(crate) object: Arc<crate::types::Object>,
+    pub(crate) key: Box<str>,
+    pub(crate) declared: Declared,
 }
 
 #[derive(Debug)]
@@ -156,9 +220,17 @@ impl<'e> Planner<'e> {
 
     fn select(&mut self, select: &Select) -> Result<Step, Error> {
         let mut attribute = Self::attribute(self.plan(&select.operand)?);
-        attribute.qualifiers.push(Qualifier { key: Key::Field(select.field.clone()), optional: false });
+        attribute.qualifiers.push(Qualifier { key: self.field(select), optional: false });
         let attribute = Box::new(attribute);
         Ok(if select.test { Step::Test(attribute) } else { Step::Attribute(attribute) })
+    }
+
+    fn field(&self, select: &Select) -> Key {
+        let Type::Object(object) = self.checked.ty(select.operand.id) else { return Key::Field(select.field.clone()) };
+        let Some(field) = object.field(&select.field) else { return Key::Field(select.field.clone()) };
+        let (name, object) = (select.field.clone(), object.clone());
+        let (key, declared) = (field.key.clone(), field.declared.clone());
+        Key::Declared(Box::new(Declaration { name, object, key, declared }))
     }
 
     fn call(&mut self, expr: &Expr, call: &Call) -> Result<Step, Error> {
@@ -210,7 +282,7 @@ impl<'e> Planner<'e> {
             }
             if values.iter().all(plain) {
                 let value = arguments.into_iter().next().unwrap_or(Step::Constant(Value::Null));
-                return Ok(Step::Among(Box::new(value), values));
+                return Ok(Step::Among(Box::new((value, Constants::new(values)))));
             }
         }
         let mut in_order = arguments.len() > 2;

@@ -4,6 +4,7 @@
 use crate::ast::{Call, Entry, Expr, Id, Kind, List, Literal};
 use crate::check::Checked;
 use crate::issue::Issues;
+use crate::kubernetes::Argument;
 use crate::parser::Parsed;
 use crate::types::Type;
 use crate::value::{Error, Text, Value};
@@ -116,11 +117,22 @@ impl Validator<'_, '_> {
     fn format(&mut self, id: Id, call: &Call) {
         let Some(Expr { kind: Kind::Literal(Literal::String(format)), .. }) = &call.target else { return };
         let ("format", [Expr { kind: Kind::List(list), .. }]) = (&*call.function, &call.arguments[..]) else { return };
-        let types: Vec<Type> = list.elements.iter().map(|element| self.checked.ty(element.id).clone()).collect();
-        if let Some((element, message)) = kubernetes::check_format(format, &types) {
-            let blamed = element.and_then(|place| list.elements.get(place)).map_or(id, |element| element.id);
-            self.report(blamed, message);
+        let arguments: Vec<Argument> = list.elements.iter().map(|element| self.argument(element)).collect();
+        if let Some((blamed, message)) = kubernetes::check_format(format, &arguments) {
+            self.report(blamed.unwrap_or(id), message);
         }
+    }
+
+    /// An argument of `format` with all that is written out in it.
+    fn argument(&self, expr: &Expr) -> Argument {
+        let parts = match &expr.kind {
+            Kind::List(list) => list.elements.iter().map(|element| self.argument(element)).collect(),
+            Kind::Map(entries) => {
+                entries.iter().flat_map(|entry| [&entry.key, &entry.value]).map(|part| self.argument(part)).collect()
+            }
+            _ => Vec::new(),
+        };
+        Argument { id: expr.id, ty: self.checked.ty(expr.id).clone(), parts }
     }
 }
 

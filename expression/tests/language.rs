@@ -158,6 +158,29 @@ fn wrong_types_are_told_with_their_place() {
 }
 
 #[test]
+fn programs_are_shared_between_threads() {
+    fn shared<T: Send + Sync>(value: T) -> T {
+        value
+    }
+    let program = shared(shared(environment()).compile("self.name == 'web'", &Type::Bool).unwrap());
+    let data = data();
+    let answer = std::thread::scope(|scope| {
+        let run = || program.run(&[("self", Input::Json(&data))], &mut Budget::from(100)).map(Value::into_owned);
+        scope.spawn(run).join().unwrap()
+    });
+    assert_eq!(answer.unwrap().as_bool(), Some(true));
+}
+
+#[test]
+fn constants_are_looked_up_by_what_they_stand_for() {
+    check("self.name in ['api', 'web'] && !('x' in ['api', 'web'])", json!(true));
+    check("[1, 3, 2].map(x, x in [2, 3, 9])", json!([false, true, true]));
+    check("dyn(2.0) in [1, 2] && dyn(2u) in [1, 2] && !(dyn(2.5) in [1, 2])", json!(true));
+    check("true in [false] || double('NaN') in [0.0, 1.0]", json!(false));
+    refused("self.count in [1.0, 3.0]", "found no matching overload for '@in' applied to '(int, list(double))'");
+}
+
+#[test]
 fn results_are_of_the_type_that_is_wanted() {
     let error = environment().compile("1", &Type::Bool).unwrap_err();
     assert_eq!(error, CompileError::Type { expected: Type::Bool, found: Type::Int });

@@ -60,9 +60,7 @@ fn describe(value: &Value<'_>) -> Json {
         Value::Bool(value) => json!({"bool": value}),
         Value::Int(value) => json!({"int": value}),
         Value::Uint(value) => json!({"uint": value}),
-        Value::Double(value) if value.is_finite() => json!({"double": value}),
-        Value::Double(value) if value.is_nan() => json!({"double": "NaN"}),
-        Value::Double(value) => json!({"double": if *value > 0.0 { "Infinity" } else { "-Infinity" }}),
+        Value::Double(value) => json!({"double": value.to_string()}),
         Value::String(text) => json!({"string": **text}),
         Value::Bytes(_) => json!({"bytes": value.to_json().unwrap()}),
         Value::Duration(value) => json!({"duration": expression::format_duration(*value)}),
@@ -85,9 +83,10 @@ fn same(expected: &Json, found: &Json) -> bool {
         (Json::Object(expected), Json::Object(found)) if expected.len() == found.len() => {
             let agree = |(name, value): (&String, &Json)| {
                 let silent = name.starts_with("kubernetes.") && value.is_null();
-                let number = |value: &Json| value.as_f64().filter(|_| name == "double");
-                expected.get(name).is_some_and(|expected| {
-                    silent || (number(expected).is_some() && number(expected) == number(value)) || same(expected, value)
+                let number = |value: &Json| value.as_str()?.parse::<f64>().ok().map(f64::to_bits);
+                expected.get(name).is_some_and(|expected| match &**name {
+                    "double" => number(expected) == number(value),
+                    _ => silent || same(expected, value),
                 })
             };
             found.iter().all(agree)
@@ -123,7 +122,7 @@ impl World {
 }
 
 fn libraries(environment: Environment) -> Environment {
-    kubernetes::libraries().into_iter().fold(environment, Environment::with)
+    kubernetes::libraries().into_iter().fold(environment, Environment::with).with(kubernetes::json_patch())
 }
 
 /// Allows what only reads, and tells what it was asked.
@@ -152,6 +151,17 @@ fn request() -> Attributes {
         namespace: "shop".to_owned(),
         name: "web".to_owned(),
         ..Attributes::default()
+    }
+}
+
+/// Quantities and versions have no text of their own, but can be compared with what others make of theirs.
+fn compared(case: &Json) -> Option<String> {
+    let expression = &case["expression"].as_str().unwrap();
+    let with = |parse: &str, text: &Json| Some(format!("{parse}({text}).compareTo({expression})"));
+    match (&case["value"]["kubernetes.Quantity"], &case["value"]["kubernetes.Semver"]) {
+        (Json::Null, Json::Null) => None,
+        (Json::Null, version) => with("semver", version),
+        (quantity, _) => with("quantity", quantity),
     }
 }
 
@@ -196,6 +206,11 @@ fn answer(world: &World, environments: &mut BTreeMap<String, [Environment; 2]>, 
         Err(error) => out["error"] = json!(error.to_string()),
     }
     out["cost"] = json!(1_000_000 - budget.cost);
+    if let Some(comparison) = compared(case) {
+        let program = limited.compile(&comparison, &Type::Int).unwrap();
+        let order = program.run(&inputs, &mut Budget::from(1_000_000)).unwrap();
+        assert_eq!(order.as_int(), Some(0), "{comparison}");
+    }
     out
 }
 
@@ -257,7 +272,7 @@ macro_rules! topics {
 
 topics!(
     access authorizer comprehensions format functions jsonpatch lists net operators quantity random regex semver strings
-    syntax url
+    syntax texts url
 );
 
 #[test]

@@ -1,6 +1,7 @@
 //! `'%s has %d'.format([name, count])`: what becomes of each clause, and what can be said of it before anything runs.
 
 use super::{LONGEST_TEXT, quote};
+use crate::ast::Id;
 use crate::convert;
 use crate::data::List;
 use crate::types::Type;
@@ -20,22 +21,32 @@ enum Clause {
 /// Digits after the point where no number of them is given.
 const PRECISION: usize = 6;
 
-/// What is wrong with a format and the types of its arguments: with which of them, if it is one of them, and why.
-pub(crate) fn check(format: &str, types: &[Type]) -> Option<(Option<usize>, String)> {
+/// An argument that is written out.
+pub(crate) struct Argument {
+    pub(crate) id: Id,
+    pub(crate) ty: Type,
+    /// What is written out in it: elements of a list, keys and values of a map.
+    pub(crate) parts: Vec<Argument>,
+}
+
+/// What is wrong with a format and its arguments: with which of them, if it is one of them, and why.
+pub(crate) fn check(format: &str, arguments: &[Argument]) -> Option<(Option<Id>, String)> {
     let mut used = 0;
     for part in parts(format) {
         let Part::Clause(clause) = part else { continue };
         let Some(clause) = clause else { return Some((None, END.to_owned())) };
-        let Some(ty) = types.get(used) else { return Some((None, missing(used))) };
-        match parse(clause) {
+        let Some(argument) = arguments.get(used) else { return Some((None, missing(used))) };
+        let clause = match parse(clause) {
+            Ok((clause, _)) => clause,
             Err(why) => return Some((None, why)),
-            Ok((clause, _)) if !clause.takes(ty) => {
-                return Some((Some(used), format!("error during formatting: {}", clause.refusal(ty.name()))));
-            }
-            Ok(_) => used += 1,
+        };
+        if let Some(wrong) = clause.wrong(argument) {
+            let why = clause.refusal(wrong.ty.name());
+            return Some((Some(wrong.id), format!("error during formatting: {why}")));
         }
+        used += 1;
     }
-    let given = types.len();
+    let given = arguments.len();
     (given > used)
         .then(|| (None, format!("too many arguments supplied to string.format (expected {used}, got {given})")))
 }
@@ -150,6 +161,14 @@ impl Clause {
             (Clause::Binary, ty) => matches!(ty, Int | Uint | Bool),
             (Clause::Hex { .. }, ty) => matches!(ty, Int | Uint | String | Bytes),
         }
+    }
+
+    /// The first that cannot be right: the argument, or something in it.
+    fn wrong(self, argument: &Argument) -> Option<&Argument> {
+        if !self.takes(&argument.ty) {
+            return Some(argument);
+        }
+        argument.parts.iter().filter(|_| self == Clause::Text).find_map(|part| self.wrong(part))
     }
 
     fn refusal(self, given: &str) -> String {

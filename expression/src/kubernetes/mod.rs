@@ -38,20 +38,19 @@ mod uri;
 mod url;
 
 pub use authorizer::{Attributes, Authorizer, Decision, authorizer, request_resource};
-pub(crate) use formatting::check as check_format;
+pub(crate) use formatting::{Argument, check as check_format};
 
 use crate::data::List;
 use crate::library::Library;
 use crate::value::{Error, Opaque, Value};
 
-/// All of them.
+/// What every expression in Kubernetes may call.
 pub fn libraries() -> Vec<Library> {
     vec![
         authorizer::library(),
         cidr::library(),
         format::library(),
         ip::library(),
-        jsonpatch::library(),
         lists::library(),
         quantity::library(),
         regex::library(),
@@ -61,6 +60,11 @@ pub fn libraries() -> Vec<Library> {
         strings::library(),
         url::library(),
     ]
+}
+
+/// What expressions that make JSON patches may call besides.
+pub fn json_patch() -> Library {
+    jsonpatch::library()
 }
 
 /// The longest text that a function makes. Ten characters cost one unit, and a call has a million of these at most: what

@@ -226,65 +226,31 @@ fn ty() -> Type {
 }
 
 pub(super) fn library() -> Library {
+    let read = Overload::global("string_to_quantity", [Type::String], ty(), read).reading();
+    let test = Overload::global("is_quantity_string", [Type::String], Type::Bool, |a| Ok(parse(a).is_ok().into()));
+    let sign = Overload::global("quantity_sign", [ty()], Type::Int, |a| Ok(of(a, 0)?.sign().into())).nominal();
+    let with = |id, other, result, run| Overload::member(id, [ty(), other], result, run).nominal();
+    let tell = |id, result, run| [Overload::member(id, [ty()], result, run).nominal()];
+    let add = with("quantity_add", ty(), ty(), |a| computed(of(a, 0)?.plus(of(a, 1)?)));
+    let add_int = with("quantity_add_int", Type::Int, ty(), |a| computed(of(a, 0)?.plus(&integer(a)?)));
+    let sub = with("quantity_sub", ty(), ty(), |a| computed(of(a, 0)?.minus(of(a, 1)?)));
+    let sub_int = with("quantity_sub_int", Type::Int, ty(), |a| computed(of(a, 0)?.minus(&integer(a)?)));
+    let greater = with("quantity_is_greater_than", ty(), Type::Bool, |a| Ok(order(a)?.is_gt().into()));
+    let less = with("quantity_is_less_than", ty(), Type::Bool, |a| Ok(order(a)?.is_lt().into()));
+    let compare = with("quantity_compare_to", ty(), Type::Int, |a| Ok((order(a)? as i64).into()));
     Library::new()
         .equality(ty(), |_| Some(Cost::exactly(1).into()))
-        .function("quantity", [Overload::global("string_to_quantity", [Type::String], ty(), read).reading()])
-        .function(
-            "isQuantity",
-            [Overload::global("is_quantity_string", [Type::String], Type::Bool, |a| Ok(parse(a).is_ok().into()))
-                .reading()],
-        )
-        .function(
-            "sign",
-            [Overload::global("quantity_sign", [ty()], Type::Int, |a| Ok(of(a, 0)?.sign().into())).nominal()],
-        )
-        .function(
-            "isGreaterThan",
-            [Overload::member("quantity_is_greater_than", [ty(), ty()], Type::Bool, |a| Ok(order(a)?.is_gt().into()))
-                .nominal()],
-        )
-        .function(
-            "isLessThan",
-            [Overload::member("quantity_is_less_than", [ty(), ty()], Type::Bool, |a| Ok(order(a)?.is_lt().into()))
-                .nominal()],
-        )
-        .function(
-            "compareTo",
-            [Overload::member("quantity_compare_to", [ty(), ty()], Type::Int, |a| Ok((order(a)? as i64).into()))
-                .nominal()],
-        )
-        .function(
-            "asApproximateFloat",
-            [Overload::member("quantity_get_float", [ty()], Type::Double, |a| Ok(of(a, 0)?.to_double().into()))
-                .nominal()],
-        )
-        .function("asInteger", [Overload::member("quantity_get_int", [ty()], Type::Int, as_integer).nominal()])
-        .function(
-            "isInteger",
-            [Overload::member("quantity_is_integer", [ty()], Type::Bool, |a| Ok(of(a, 0)?.as_int().is_some().into()))
-                .nominal()],
-        )
-        .function(
-            "add",
-            [
-                Overload::member("quantity_add", [ty(), ty()], ty(), |a| computed(of(a, 0)?.plus(of(a, 1)?))).nominal(),
-                Overload::member("quantity_add_int", [ty(), Type::Int], ty(), |a| {
-                    computed(of(a, 0)?.plus(&Quantity::Short(int(a, 1)?, 0)))
-                })
-                .nominal(),
-            ],
-        )
-        .function(
-            "sub",
-            [
-                Overload::member("quantity_sub", [ty(), ty()], ty(), |a| computed(of(a, 0)?.minus(of(a, 1)?)))
-                    .nominal(),
-                Overload::member("quantity_sub_int", [ty(), Type::Int], ty(), |a| {
-                    computed(of(a, 0)?.minus(&Quantity::Short(int(a, 1)?, 0)))
-                })
-                .nominal(),
-            ],
-        )
+        .function("quantity", [read])
+        .function("isQuantity", [test.reading()])
+        .function("sign", [sign])
+        .function("isGreaterThan", [greater])
+        .function("isLessThan", [less])
+        .function("compareTo", [compare])
+        .function("add", [add, add_int])
+        .function("sub", [sub, sub_int])
+        .function("asInteger", tell("quantity_get_int", Type::Int, as_integer))
+        .function("isInteger", tell("quantity_is_integer", Type::Bool, |a| Ok(of(a, 0)?.as_int().is_some().into())))
+        .function("asApproximateFloat", tell("quantity_get_float", Type::Double, |a| Ok(of(a, 0)?.to_double().into())))
 }
 
 fn parse(arguments: &[Value<'_>]) -> Result<Quantity, Error> {
@@ -301,6 +267,10 @@ fn computed<'a>(quantity: Result<Quantity, Error>) -> Result<Value<'a>, Error> {
 
 fn of<'v>(arguments: &'v [Value<'_>], index: usize) -> Result<&'v Quantity, Error> {
     opaque(arguments, index).map(|held: &Held| &held.quantity)
+}
+
+fn integer(arguments: &[Value<'_>]) -> Result<Quantity, Error> {
+    Ok(Quantity::Short(int(arguments, 1)?, 0))
 }
 
 fn order(arguments: &[Value<'_>]) -> Result<Ordering, Error> {

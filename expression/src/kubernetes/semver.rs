@@ -138,47 +138,24 @@ fn ty() -> Type {
 }
 
 pub(super) fn library() -> Library {
+    let read =
+        |id, parameters: &[Type]| Overload::global(id, parameters, ty(), |a| parse(a).map(Value::opaque)).reading();
+    let test = |id, parameters: &[Type]| {
+        Overload::global(id, parameters, Type::Bool, |a| Ok(parse(a).is_ok().into())).reading()
+    };
+    let tell = |id, run| [Overload::member(id, [ty()], Type::Int, run).nominal()];
+    let with = |id, result, run| [Overload::member(id, [ty(), ty()], result, run).nominal()];
+    let (strict, lenient) = ([Type::String], [Type::String, Type::Bool]);
     Library::new()
         .equality(ty(), |_| Some(Cost::exactly(1).into()))
-        .function(
-            "semver",
-            [
-                Overload::global("string_to_semver", [Type::String], ty(), |a| parse(a).map(Value::opaque)).reading(),
-                Overload::global("string_bool_to_semver", [Type::String, Type::Bool], ty(), |a| {
-                    parse(a).map(Value::opaque)
-                })
-                .reading(),
-            ],
-        )
-        .function(
-            "isSemver",
-            [
-                Overload::global("is_semver_string", [Type::String], Type::Bool, |a| Ok(parse(a).is_ok().into()))
-                    .reading(),
-                Overload::global("is_semver_string_bool", [Type::String, Type::Bool], Type::Bool, |a| {
-                    Ok(parse(a).is_ok().into())
-                })
-                .reading(),
-            ],
-        )
-        .function("major", [Overload::member("semver_major", [ty()], Type::Int, |a| part(a, 0)).nominal()])
-        .function("minor", [Overload::member("semver_minor", [ty()], Type::Int, |a| part(a, 1)).nominal()])
-        .function("patch", [Overload::member("semver_patch", [ty()], Type::Int, |a| part(a, 2)).nominal()])
-        .function(
-            "isGreaterThan",
-            [Overload::member("semver_is_greater_than", [ty(), ty()], Type::Bool, |a| Ok(order(a)?.is_gt().into()))
-                .nominal()],
-        )
-        .function(
-            "isLessThan",
-            [Overload::member("semver_is_less_than", [ty(), ty()], Type::Bool, |a| Ok(order(a)?.is_lt().into()))
-                .nominal()],
-        )
-        .function(
-            "compareTo",
-            [Overload::member("semver_compare_to", [ty(), ty()], Type::Int, |a| Ok((order(a)? as i64).into()))
-                .nominal()],
-        )
+        .function("semver", [read("string_to_semver", &strict), read("string_bool_to_semver", &lenient)])
+        .function("isSemver", [test("is_semver_string", &strict), test("is_semver_string_bool", &lenient)])
+        .function("major", tell("semver_major", |a| part(a, 0)))
+        .function("minor", tell("semver_minor", |a| part(a, 1)))
+        .function("patch", tell("semver_patch", |a| part(a, 2)))
+        .function("isGreaterThan", with("semver_is_greater_than", Type::Bool, |a| Ok(order(a)?.is_gt().into())))
+        .function("isLessThan", with("semver_is_less_than", Type::Bool, |a| Ok(order(a)?.is_lt().into())))
+        .function("compareTo", with("semver_compare_to", Type::Int, |a| Ok((order(a)? as i64).into())))
 }
 
 /// The second argument says whether to be lenient.

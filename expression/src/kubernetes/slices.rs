@@ -6,57 +6,56 @@ use super::costs::sized;
 use super::{LONGEST_LIST, int, list};
 use crate::cost::{CallEstimate, Cost, LIST_CREATION, Node, Size, TRAVERSAL};
 use crate::data::List;
+use crate::effort;
 use crate::library::{Library, Macro, Overload};
 use crate::operate::{compare, equals};
 use crate::types::Type;
 use crate::value::{Error, Value};
 
+/// How often sorting compares an element of a long list.
+const COMPARISONS: u64 = 20;
+
 pub(super) fn library() -> Library {
-    let any = || Type::list(Type::param("T"));
     let sort = comparable!("_sort")
         .map(|(id, ty)| sorting(Overload::member(id, [Type::list(ty.clone())], Type::list(ty), |a| sorted(a, 0))));
     let sort_by = comparable!("_sortByAssociatedKeys")
         .map(|(id, key)| sorting_by(Overload::member(id, [any(), Type::list(key)], any(), |a| sorted(a, 1))));
+    let range = outgoing(Overload::global("lists_range", [Type::Int], Type::list(Type::Int), range))
+        .estimate(|call| Some(allocating(Size::exactly(literal(call.argument(0)?, u64::MAX)), 1.0)));
+    let reverse = outgoing(Overload::member("list_reverse", [any()], any(), reverse))
+        .estimate(|call| Some(allocating(call.target()?.size(), 1.0)));
+    let distinct = self_comparing(Overload::member("list_distinct", [any()], any(), distinct), 0)
+        .estimate(|call| Some(squared(call.target()?.size(), 2.0)));
     Library::new()
         .with_macro(Macro::SortBy)
-        .function(
-            "slice",
-            [outgoing(Overload::member("list_slice", [any(), Type::Int, Type::Int], any(), slice)).estimate(|call| {
-                let start = literal(call.argument(0)?, 0);
-                let end = literal(call.argument(1)?, call.target()?.size().max);
-                // As in Go, a slice that ends before it starts is endless.
-                Some(allocating(Size::exactly(end.wrapping_sub(start)), 1.0))
-            })],
-        )
-        .function(
-            "flatten",
-            [
-                flattening(Overload::member("list_flatten", [Type::list(any())], any(), |a| flatten(a, 1))),
-                flattening(Overload::member(
-                    "list_flatten_int",
-                    [Type::list(Type::Dyn), Type::Int],
-                    Type::list(Type::Dyn),
-                    |a| flatten(a, int(a, 1)?),
-                )),
-            ],
-        )
+        .function("slice", [slices()])
+        .function("flatten", flattened().map(flattening))
         .function("sort", sort)
         .function("@sortByAssociatedKeys", sort_by)
-        .function(
-            "lists.range",
-            [outgoing(Overload::global("lists_range", [Type::Int], Type::list(Type::Int), range))
-                .estimate(|call| Some(allocating(Size::exactly(literal(call.argument(0)?, u64::MAX)), 1.0)))],
-        )
-        .function(
-            "reverse",
-            [outgoing(Overload::member("list_reverse", [any()], any(), reverse))
-                .estimate(|call| Some(allocating(call.target()?.size(), 1.0)))],
-        )
-        .function(
-            "distinct",
-            [self_comparing(Overload::member("list_distinct", [any()], any(), distinct), 0)
-                .estimate(|call| Some(squared(call.target()?.size(), 2.0)))],
-        )
+        .function("lists.range", [range])
+        .function("reverse", [reverse])
+        .function("distinct", [distinct])
+}
+
+fn any() -> Type {
+    Type::list(Type::param("T"))
+}
+
+fn slices() -> Overload {
+    outgoing(Overload::member("list_slice", [any(), Type::Int, Type::Int], any(), slice)).estimate(|call| {
+        let start = literal(call.argument(0)?, 0);
+        let end = literal(call.argument(1)?, call.target()?.size().max);
+        // As in Go, a slice that ends before it starts is endless.
+        Some(allocating(Size::exactly(end.wrapping_sub(start)), 1.0))
+    })
+}
+
+fn flattened() -> [Overload; 2] {
+    let unknown = || Type::list(Type::Dyn);
+    [
+        Overload::member("list_flatten", [Type::list(any())], any(), |a| flatten(a, 1)),
+        Overload::member("list_flatten_int", [unknown(), Type::Int], unknown(), |a| flatten(a, int(a, 1)?)),
+    ]
 }
 
 /// A number that is written there, negative ones as nothing.
@@ -186,6 +185,8 @@ fn distinct<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, Error> {
     let mut out: Vec<Value<'a>> = Vec::new();
     for element in list(arguments, 0)?.iter() {
         let element = element?;
+        // What it costs is known only afterwards.
+        effort::spend(out.len() as u64)?;
         if !out.iter().any(|other| equals(&element, other)) {
             out.push(element);
         }
@@ -195,6 +196,7 @@ fn distinct<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, Error> {
 
 /// The list of the first argument, in the order of the keys in the other one.
 fn sorted<'a>(arguments: &[Value<'a>], keys: usize) -> Result<Value<'a>, Error> {
+    effort::spend(list(arguments, keys)?.len() as u64 * COMPARISONS)?;
     let (elements, keys) = (list(arguments, 0)?.to_vec()?, list(arguments, keys)?.to_vec()?);
     if elements.len() != keys.len() {
         let (length, other) = (elements.len(), keys.len());

@@ -41,7 +41,9 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::compile;
+    use proptest::prelude::*;
+
+    use super::{compile, syntax};
 
     fn check(pattern: &str, matching: &[&str], others: &[&str]) {
         let regex = compile(pattern).unwrap();
@@ -67,6 +69,78 @@ mod tests {
         check(r"\bfoo\b", &["a foo b"], &["foob"]);
         check(r"^(?i)abc(?-i)d$", &["ABCd"], &["ABCD"]);
     }
+
+    #[test]
+    fn flags_may_stand_before_a_repetition() {
+        check("^.(?i)+b$", &["aaB", "ab"], &["a"]);
+        check("^(a(?i))b$", &["ab"], &["aB"]);
+        check("^(?i)(?-i)a(?)$", &["a"], &["A"]);
+    }
+
+    proptest! {
+        /// Whatever Go takes for a pattern, the regex crate takes in its new words.
+        #[test]
+        fn what_was_translated_can_be_compiled(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..8)) {
+            let pattern = pieces.concat();
+            if let Ok(translated) = syntax::translate(&pattern) {
+                prop_assert!(regex::Regex::new(&translated).is_ok(), "{} {}", pattern, translated);
+            }
+        }
+
+        #[test]
+        fn no_text_panics(pattern in "\\PC{0,20}") {
+            let _ = compile(&pattern);
+        }
+    }
+
+    const PIECES: &[&str] = &[
+        "a",
+        "é",
+        ".",
+        "*",
+        "+",
+        "?",
+        "(",
+        ")",
+        "[",
+        "]",
+        "|",
+        "^",
+        "$",
+        "\\",
+        "d",
+        "\\b",
+        "{2}",
+        "{,3}",
+        "{1,}",
+        "{",
+        "}",
+        "-",
+        "[^",
+        "(?:",
+        "(?i)",
+        "(?U-s:",
+        "(?P<n>",
+        "\\x41",
+        "\\x{1F600}",
+        "\\pL",
+        "\\P{Greek}",
+        "1",
+        "\\Q",
+        "\\E",
+        "[:alpha:]",
+        "&&",
+        "~~",
+        "--",
+        "#",
+        " ",
+        "<",
+        "\\<",
+        "\\061",
+        "\n",
+        ",",
+        "[:^word:]",
+    ];
 
     #[test]
     fn what_go_does_not_know_is_refused() {

@@ -13,8 +13,14 @@ const DEPTH_MAX: usize = 250;
 
 /// The pattern in the syntax of the regex crate, or why Go refuses it.
 pub(super) fn translate(pattern: &str) -> Result<String, String> {
-    let mut reader =
-        Reader { whole: pattern, rest: pattern, out: String::new(), outermost: Group::default(), open: Vec::new() };
+    let mut reader = Reader {
+        whole: pattern,
+        rest: pattern,
+        out: String::new(),
+        flags: String::new(),
+        outermost: Group::default(),
+        open: Vec::new(),
+    };
     let mut last_repeat = None;
     while let Some(next) = reader.rest.chars().next() {
         let before = reader.rest;
@@ -43,6 +49,8 @@ struct Reader<'p> {
     whole: &'p str,
     rest: &'p str,
     out: String,
+    /// Flags that hold for what follows. In Go they may stand between something and its repetition.
+    flags: String,
     outermost: Group,
     /// Those in it that are open.
     open: Vec<Group>,
@@ -78,11 +86,17 @@ impl<'p> Reader<'p> {
     /// Something that matches, as the regex crate writes it.
     fn matcher(&mut self, length: usize, written: &str) {
         self.take(length);
+        self.write_flags();
         self.out.push_str(written);
         self.group().add(1);
     }
 
+    fn write_flags(&mut self) {
+        self.out.push_str(&std::mem::take(&mut self.flags));
+    }
+
     fn literal(&mut self, character: char) {
+        self.write_flags();
         push_literal(character, &mut self.out);
         self.group().add(1);
     }
@@ -94,6 +108,7 @@ impl<'p> Reader<'p> {
             ')' => return self.close(),
             '|' => {
                 self.take(1);
+                self.write_flags();
                 self.out.push('|');
                 self.group().last = None;
             }
@@ -121,6 +136,7 @@ impl<'p> Reader<'p> {
     }
 
     fn push_group(&mut self, written: &str) {
+        self.write_flags();
         self.out.push_str(written);
         self.open.push(Group::default());
     }
@@ -155,7 +171,7 @@ impl<'p> Reader<'p> {
                     match next {
                         ':' => self.push_group(&format!("(?{flags}:")),
                         _ if flags.is_empty() => {}
-                        _ => self.out.push_str(&format!("(?{flags})")),
+                        _ => self.flags.push_str(&format!("(?{flags})")),
                     }
                     return Ok(());
                 }
@@ -168,6 +184,7 @@ impl<'p> Reader<'p> {
     fn close(&mut self) -> Result<(), String> {
         let Some(closed) = self.open.pop() else { return Err(refuse("unexpected )", self.whole)) };
         self.take(1);
+        self.flags.clear();
         self.out.push(')');
         self.group().add(closed.most.max(1));
         Ok(())

@@ -7,6 +7,7 @@ mod times;
 
 use std::sync::LazyLock;
 
+use crate::effort;
 use crate::library::{Library, Macro, Overload};
 use crate::operate;
 use crate::types::Type;
@@ -68,6 +69,10 @@ fn logic() -> Library {
 fn size<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, Error> {
     match &arguments[0] {
         Value::String(_) | Value::Bytes(_) | Value::List(_) | Value::Map(_) => {
+            if let Value::String(text) = &arguments[0] {
+                // The characters of a text are counted each time, at the price of one.
+                effort::spend(text.len() as u64 / 1024)?;
+            }
             Ok(Value::Int(i64::try_from(arguments[0].size()).unwrap_or(i64::MAX)))
         }
         Value::Duration(_) | Value::Timestamp(_) => Err(Error::no_such_overload()),

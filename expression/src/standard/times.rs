@@ -24,6 +24,9 @@ fn named(moment: &Timestamp, zone: &str) -> Result<i64, Error> {
     if matches!(zone, "" | "UTC" | "Local") {
         return Ok(0);
     }
+    if zone.starts_with(['/', '\\']) || zone.contains("..") {
+        return Err(Error::new("time: invalid location name"));
+    }
     let unknown = || Error::new(format!("unknown time zone {zone}"));
     // Go looks names up as files, so their case matters.
     let zone = TimeZone::get(zone).ok().filter(|found| found.iana_name() == Some(zone)).ok_or_else(unknown)?;
