@@ -16,7 +16,7 @@ struct OneVersion {
 }
 
 impl Kind for OneVersion {
-    fn schema(&self, api_version: &str) -> Option<Schema> {
+    fn schema(&self, api_version: &str) -> Option<Schema<'_>> {
         (api_version == self.api_version).then(|| Schema::of_kind(self.ty))
     }
 
