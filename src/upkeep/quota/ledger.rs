@@ -11,7 +11,7 @@ use apiserver::client::{Client, Seen};
 use apiserver::error::ApiError;
 use apiserver::keyspace::{self, Parts};
 use apiserver::object::Object;
-use apiserver::place::Collection;
+use apiserver::place::{Collection, Workspace};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use storage::{Revision, Version};
@@ -31,8 +31,13 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Learns of a change. Answers with the quotas that need a look because of it.
-    pub(super) fn learn(&mut self, client: &Client, seen: &Seen) -> Vec<QuotaKey> {
+    /// Learns of a change. Answers with the quotas that need a look because of it. `find` knows what a workspace keeps
+    /// under a group and a plural.
+    pub(super) fn learn(
+        &mut self,
+        find: impl Fn(&Workspace, (&str, &str)) -> Option<Arc<ResourceDef>>,
+        seen: &Seen,
+    ) -> Vec<QuotaKey> {
         let Some(Parts { group, resource: plural, .. }) = keyspace::parse(&seen.key) else { return Vec::new() };
         let Some(namespace) = NamespaceKey::containing(seen) else { return Vec::new() };
         let mut keys = Vec::new();
@@ -40,7 +45,7 @@ impl Ledger {
             keys.extend(self.learn_of_quota(&namespace, seen));
         }
         let Some(accounts) = self.accounts.get_mut(&namespace) else { return keys };
-        let Some(resource) = client.stored_as(&namespace.workspace, (group, plural)) else { return keys };
+        let Some(resource) = find(&namespace.workspace, (group, plural)) else { return keys };
         for (name, account) in accounts {
             if account.learn(&resource, seen) {
                 keys.push(QuotaKey { namespace: namespace.clone(), name: name.clone() });
@@ -140,7 +145,7 @@ fn read(version: &Version) -> Option<Object> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use apiserver::place::Workspace;
+    use apiserver::catalog::Catalog;
     use openapi::scalar::time::Instant;
     use serde_json::{Value, json};
 
@@ -173,7 +178,8 @@ mod tests {
         fn tell(&mut self, revision: u64, key: &str, before: Option<Value>, now: Option<Value>) -> bool {
             let (before, now) = (before.as_ref().map(version), now.as_ref().map(version));
             let seen = Seen { key: key.into(), before, now, revision: Revision(revision) };
-            let keys = self.ledger.learn(&self.catalog, &seen);
+            let find = |_: &Workspace, (group, plural): (&str, &str)| self.catalog.stored_as(group, plural).cloned();
+            let keys = self.ledger.learn(find, &seen);
             assert!(keys.iter().all(|key| *key == QuotaKey { namespace: namespace(), name: "q".to_owned() }));
             !keys.is_empty()
         }

@@ -56,7 +56,7 @@ impl Source for Everything {
 
     fn keys(&mut self, seen: &Seen) -> Vec<QuotaKey> {
         let mut ledger = self.ledger.lock();
-        let keys = ledger.learn(&self.client, seen);
+        let keys = ledger.learn(|workspace, resource| self.client.stored_as(workspace, resource), seen);
         ledger.advance(seen.revision);
         keys
     }
