@@ -15,6 +15,7 @@ mod check;
 pub mod defaults;
 pub mod document;
 mod field;
+pub mod names;
 mod normal;
 pub mod protobuf;
 mod prune;

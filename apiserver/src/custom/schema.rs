@@ -56,7 +56,7 @@ impl CustomSchema {
         let tree = Value::from(object.clone());
         let old = old.map(|old| Value::from(old.clone()));
         let mut errors = validation::metadata(&tree, old.as_ref(), namespaced);
-        errors.extend(self.structural.validate(&tree, old.as_ref()));
+        errors.extend(self.structural.validate(&tree, old.as_ref(), validation::embedded_metadata));
         errors.extend(self.counts(&tree));
         errors
     }

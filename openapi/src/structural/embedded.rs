@@ -7,15 +7,14 @@ use super::print::shown;
 use super::prune::metadata_type;
 use crate::check::{Problem, check};
 use crate::field::{FieldError, Wrong};
-use crate::validation;
-use crate::validation::names;
+use crate::names;
 
 /// Errors that are told of one object.
 const ERRORS_MAX: usize = 500;
 
 /// What is wrong with the resources embedded in a value that stands at `base`; `resource` if it is one itself.
-pub(super) fn validate(node: &Node, base: &str, value: &Value, resource: bool) -> Vec<FieldError> {
-    let mut checker = Checker { path: base.to_owned(), errors: Vec::new() };
+pub(super) fn validate(node: &Node, base: &str, value: &Value, resource: bool, judge: Judge) -> Vec<FieldError> {
+    let mut checker = Checker { path: base.to_owned(), errors: Vec::new(), judge };
     match value {
         Value::Object(map) => checker.object(node, map, resource),
         _ => checker.value(node, value),
@@ -23,9 +22,13 @@ pub(super) fn validate(node: &Node, base: &str, value: &Value, resource: bool) -
     checker.errors
 }
 
+/// What is wrong with the metadata of an embedded resource.
+pub type Judge = fn(&Value) -> Vec<FieldError>;
+
 struct Checker {
     path: String,
     errors: Vec<FieldError>,
+    judge: Judge,
 }
 
 impl Checker {
@@ -105,7 +108,7 @@ impl Checker {
             return self.invalid("metadata", metadata, message);
         }
         let base = self.child("metadata");
-        for error in validation::embedded_metadata(metadata) {
+        for error in (self.judge)(metadata) {
             let field = error.field.strip_prefix("metadata").unwrap_or(&error.field);
             self.add(FieldError { field: format!("{base}{field}"), ..error });
         }

@@ -26,6 +26,7 @@ mod value;
 use serde_json::Value;
 
 use crate::field::FieldError;
+pub use embedded::Judge;
 pub use field_path::Found;
 pub use node::{Additional, Edge, ListType, MapType, Node, Rule, Type};
 pub use pattern::{Pattern, STEPS_MAX};
@@ -69,10 +70,10 @@ impl Structural {
     }
 
     /// What is wrong with an object besides its metadata: values, lists that hold something twice, embedded resources.
-    /// With an `old` object it is an update, and what did not change is not blamed.
-    pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    /// With an `old` object it is an update, and what did not change is not blamed. `judge` knows what metadata must be.
+    pub fn validate(&self, object: &Value, old: Option<&Value>, judge: Judge) -> Vec<FieldError> {
         let mut errors = validate::object(&self.root, object, old);
-        errors.extend(embedded::validate(&self.root, "", object, false));
+        errors.extend(embedded::validate(&self.root, "", object, false, judge));
         if old.is_none_or(|old| lists::duplicates(&self.root, old).is_empty()) {
             errors.extend(lists::duplicates(&self.root, object));
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::embedded::Judge;
 use super::node::Node;
 use super::print::shown;
 use super::prune::{coerced, is_meta, is_pruned};
@@ -9,8 +10,8 @@ use super::{embedded, validate};
 use crate::field::{FieldError, Wrong};
 
 /// What is wrong with the defaults of a schema that stands at `base`; `pruned` if they must not hold what is unknown.
-pub(crate) fn validate(root: &Node, base: &str, pruned: bool) -> Vec<FieldError> {
-    let mut checker = Checker { path: base.to_owned(), errors: Vec::new(), pruned };
+pub(crate) fn validate(root: &Node, base: &str, pruned: bool, judge: Judge) -> Vec<FieldError> {
+    let mut checker = Checker { path: base.to_owned(), errors: Vec::new(), pruned, judge };
     checker.node(root, &Resource { node: root, steps: Vec::new(), inside_meta: false }, true);
     checker.errors
 }
@@ -66,6 +67,7 @@ struct Checker {
     path: String,
     errors: Vec<FieldError>,
     pruned: bool,
+    judge: Judge,
 }
 
 impl Checker {
@@ -111,7 +113,7 @@ impl Checker {
         let object = resource.around(value);
         let mut wrong = embedded::unreadable_in(resource.node, "", &object, true).into_iter().collect::<Vec<_>>();
         if wrong.is_empty() {
-            wrong = embedded::validate(resource.node, "", &object, true);
+            wrong = embedded::validate(resource.node, "", &object, true, self.judge);
         }
         let texts: Vec<String> = wrong.iter().map(FieldError::to_string).collect();
         match texts.as_slice() {
@@ -128,7 +130,7 @@ impl Checker {
         if let Some(error) = embedded::unreadable_in(node, at, value, resource) {
             return self.errors.push(error);
         }
-        let wrong = embedded::validate(node, at, value, resource);
+        let wrong = embedded::validate(node, at, value, resource, self.judge);
         if wrong.is_empty() {
             self.errors.extend(validate::preset(node, at, value));
         } else {

@@ -107,8 +107,8 @@ mod hostile {
         definition::validate(&crd, None);
         definition::validate(&crd, Some(&definition_of(object)));
         let structural = Structural::read(schema);
-        structural.validate(object, None);
-        structural.validate(object, Some(object));
+        structural.validate(object, None, crate::validation::embedded_metadata);
+        structural.validate(object, Some(object), crate::validation::embedded_metadata);
         structural.validate_status(object, object);
         let mut shaped = object.clone();
         structural.prune(&mut shaped);
@@ -181,7 +181,7 @@ mod hostile {
     /// Checks an object that is as bad as can be, once.
     fn refuse(schema: &Value, object: &Value) {
         definition::validate(&definition_of(schema), None);
-        assert!(!Structural::read(schema).validate(object, None).is_empty());
+        assert!(!Structural::read(schema).validate(object, None, crate::validation::embedded_metadata).is_empty());
     }
 
     #[test]

@@ -14,7 +14,6 @@ mod endpoints;
 mod flow;
 mod job;
 mod meta;
-pub mod names;
 mod net;
 mod networking;
 mod node;
@@ -36,6 +35,7 @@ mod workload;
 
 use serde_json::Value;
 
+pub use crate::names;
 pub use names::{NameRule, name_rule};
 use rules::{Metadata, Order, Rules};
 use tree::{Errors, Node};
@@ -129,7 +129,7 @@ pub fn finalize_namespace(new: &Value, old: &Value, ty: &'static Type) -> Vec<Fi
 }
 
 /// What is wrong with the metadata of a resource inside of another, which needs no name.
-pub(crate) fn embedded_metadata(metadata: &Value) -> Vec<FieldError> {
+pub fn embedded_metadata(metadata: &Value) -> Vec<FieldError> {
     let Some(any) = kind_in("v1", "Pod") else { return Vec::new() };
     let mut errors = Errors::of(any);
     let mut object = serde_json::json!({"metadata": metadata});

@@ -8,7 +8,7 @@ pub(crate) mod uri;
 
 use super::node::{Node, Type};
 use super::validate::Mode;
-use crate::validation::names;
+use crate::names;
 
 /// The format that is checked here. Formats that nobody knows are ignored, but not in defaults, which Kubernetes checks
 /// by the schema as it is written.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::super::embedded_metadata;
 use super::super::tree::{Errors, Node};
 use super::before::Before;
 use super::shape::{self, TYPES, is, text};
@@ -62,7 +63,7 @@ pub(super) fn validation(errors: &mut Errors, at: &Node, versioned: &Versioned) 
         if errors.len() == sound {
             let structural = Structural::read(root.value());
             let pruned = versioned.before.pruned_defaults;
-            errors.extend(validate_presets(structural.root(), &root.path(), pruned));
+            errors.extend(validate_presets(structural.root(), &root.path(), pruned, embedded_metadata));
         }
     }
     let mut checker = Checker { errors, before: versioned.before };
