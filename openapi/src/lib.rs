@@ -10,6 +10,7 @@
 //! a hash of the bytes is a hash of the object. They are also half the size: an ordered map makes every value of a tree,
 //! even `true`, 72 bytes instead of 32. What is lost is the order in which several problems of one object are reported.
 
+mod address;
 pub mod builtin;
 mod check;
 pub mod defaults;

@@ -64,7 +64,7 @@ impl NameRule {
             Self::Label => dns1123_label(&masked),
             Self::PathSegment | Self::ApiService if prefix => path_segment_prefix(name),
             Self::PathSegment | Self::ApiService => path_segment(name),
-            Self::Address => super::net::canonical_address(name),
+            Self::Address => crate::address::canonical_address(name),
         }
     }
 
