@@ -6,8 +6,7 @@ use crate::object::Object;
 use crate::place::Workspace;
 use crate::resources::Resources;
 use openapi::builtin::kind_in;
-use openapi::document::{self, Described, Exchange, Kind, Part, Schema};
-use openapi::structural::{self, Version};
+use openapi::document::{self, Described, Exchange, Kind, Part, Schema, Version};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -65,7 +64,7 @@ impl Schemas<'_> {
             let schema = definition.as_ref().and_then(|definition| schema_of(definition, &resource.version));
             let kind = Kind { group: &resource.group, version: &resource.version, kind: &resource.kind };
             let selectable: Vec<&str> = custom.schema.selectable.iter().map(Selectable::name).collect();
-            let schema = structural::published(schema, kind, &selectable, version);
+            let schema = document::published(schema, kind, &selectable, version);
             published.push(Published { resource: resource.clone(), name: model_name(resource), schema });
         }
         published

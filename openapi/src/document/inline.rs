@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::described::{Kind, Schema};
 use super::operations::{META, list_name};
+use super::publish::of_any_object;
 use super::schemas::{Dialect, Schemas, group_version_kind};
 use crate::builtin::{Type, table};
-use crate::structural::{API_VERSION, KIND};
 
 const V3_PLACE: &str = "#/components/schemas/";
 const CONVENTIONS: &str = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
@@ -41,8 +41,8 @@ impl Schemas<'_> {
             "description": format!("{list} is a list of {}", kind.kind),
             "required": ["items"],
             "properties": {
-                "apiVersion": {"type": "string", "description": API_VERSION},
-                "kind": {"type": "string", "description": KIND},
+                "apiVersion": {"type": "string", "description": of_any_object("apiVersion")},
+                "kind": {"type": "string", "description": of_any_object("kind")},
                 "metadata": metadata,
                 "items": {
                     "type": "array",

@@ -10,6 +10,7 @@ mod gnostic;
 mod inline;
 mod operations;
 mod parameters;
+mod publish;
 mod render;
 mod schemas;
 mod unions;
@@ -19,7 +20,7 @@ use serde_json::Value;
 
 pub use described::{Described, Exchange, Kind, Part, Schema};
 pub use gnostic::encode as v2_protobuf;
-pub(crate) use inline::reduce;
+pub use publish::{Version, published};
 pub use whole::Whole;
 
 use crate::builtin::table;

@@ -16,7 +16,6 @@ mod pattern;
 mod presets;
 mod print;
 mod prune;
-mod publish;
 mod re2;
 mod read;
 mod rules;
@@ -31,8 +30,6 @@ pub use field_path::Found;
 pub use node::{Additional, Edge, ListType, MapType, Node, Rule, Type};
 pub use pattern::{Pattern, STEPS_MAX};
 pub(crate) use presets::{any_unpruned, validate as validate_presets};
-pub(crate) use publish::{API_VERSION, KIND};
-pub use publish::{Version, published};
 pub use re2::SyntaxError;
 pub use rules::Ruled;
 

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Pattern, Structural, Version, published};
+use super::{Pattern, Structural};
+use crate::document::{Version, published};
 
 fn pruned(schema: Value, mut object: Value) -> (Value, Vec<String>) {
     let found = Structural::read(&schema).prune(&mut object);

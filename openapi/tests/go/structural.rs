@@ -2,7 +2,8 @@
 
 use openapi::FieldError;
 use openapi::document::Kind;
-use openapi::structural::{Pattern, Structural, Version, published};
+use openapi::document::{Version, published};
+use openapi::structural::{Pattern, Structural};
 use openapi::validation::definition;
 use serde_json::{Value, json};
 

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::document::{Kind, reduce};
+use super::Kind;
+use super::descriptions;
+use super::inline::reduce;
 
 /// Of the OpenAPI document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,22 +13,13 @@ pub enum Version {
     V3,
 }
 
-pub(crate) const API_VERSION: &str = "APIVersion defines the versioned schema of this representation of an object. Servers should \
-    convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: \
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources";
-pub(crate) const KIND: &str = "Kind is a string value representing the REST resource this object represents. Servers may infer \
-    this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: \
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds";
-const EMBEDDED_API_VERSION: &str = "apiVersion defines the versioned schema of this representation of an object. More \
-    info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources";
-const EMBEDDED_KIND: &str = "kind is a string value representing the type of this object. In CamelCase. More info: \
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds";
-const METADATA: &str = "Standard object's metadata. More info: \
-    https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
+/// What embedded resources say of themselves.
+const EMBEDDED_API_VERSION: &str = "The version of the schema that this object is written in.";
+const EMBEDDED_KIND: &str = "What this object is, in one word.";
 const OBJECT_META: &str = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
 /// The schema of a version as it is published: with what every object has, and what its kind is. Descriptions are not
-/// kept in a [`Structural`](super::Structural), so this takes `openAPIV3Schema` as the definition has it, and the
+/// kept in a [`Structural`](crate::structural::Structural), so this takes `openAPIV3Schema` as the definition has it, and the
 /// version's selectable fields (`.spec.color`).
 pub fn published(schema: Option<&Value>, kind: Kind<'_>, selectable: &[&str], version: Version) -> Value {
     let mut published =
@@ -34,7 +27,7 @@ pub fn published(schema: Option<&Value>, kind: Kind<'_>, selectable: &[&str], ve
     if schema.is_some() {
         inside(&mut published, &mut tidy);
         unfold(&mut published);
-        says(&mut published, API_VERSION, KIND);
+        says(&mut published, of_any_object("apiVersion"), of_any_object("kind"));
         inside(&mut published, &mut embed);
     }
     published["x-kubernetes-group-version-kind"] =
@@ -47,6 +40,11 @@ pub fn published(schema: Option<&Value>, kind: Kind<'_>, selectable: &[&str], ve
         reduce(&mut published);
     }
     published
+}
+
+/// What is said of a field that every object has, in the words in which any kind says it.
+pub(super) fn of_any_object(field: &str) -> &'static str {
+    descriptions::of("io.k8s.api.core.v1.ConfigMap").and_then(|texts| texts.field(field)).unwrap_or_default()
 }
 
 /// Visits the schemas that specify what is inside of this one.
@@ -105,7 +103,7 @@ fn says(schema: &mut Value, api_version: &str, kind: &str) {
     }
     properties["apiVersion"] = json!({"type": "string", "description": api_version});
     properties["kind"] = json!({"type": "string", "description": kind});
-    properties["metadata"] = json!({"allOf": [{"$ref": OBJECT_META}], "description": METADATA});
+    properties["metadata"] = json!({"allOf": [{"$ref": OBJECT_META}], "description": of_any_object("metadata")});
 }
 
 fn embed(map: &mut Map<String, Value>) {
