@@ -93,6 +93,33 @@ pub(crate) struct Fold {
     pub(crate) result: Expr,
 }
 
+impl Expr {
+    /// How deep its nodes nest. Found without recursion, since what nests too deep is what this is for.
+    pub(crate) fn depth(&self) -> usize {
+        let mut deepest = 0;
+        let mut waiting = vec![(self, 1)];
+        while let Some((expr, depth)) = waiting.pop() {
+            deepest = deepest.max(depth);
+            expr.each_child(&mut |child| waiting.push((child, depth + 1)));
+        }
+        deepest
+    }
+
+    fn each_child<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
+        match &self.kind {
+            Kind::Missing | Kind::Literal(_) | Kind::Ident(_) => {}
+            Kind::Select(select) => visit(&select.operand),
+            Kind::Call(call) => call.target.iter().chain(&call.arguments).for_each(visit),
+            Kind::List(list) => list.elements.iter().for_each(visit),
+            Kind::Map(entries) => entries.iter().flat_map(|entry| [&entry.key, &entry.value]).for_each(visit),
+            Kind::Object(object) => object.fields.iter().map(|field| &field.value).for_each(visit),
+            Kind::Fold(fold) => {
+                [&fold.range, &fold.initial, &fold.condition, &fold.step, &fold.result].into_iter().for_each(visit);
+            }
+        }
+    }
+}
+
 /// The name of the accumulator in macros of the language. No identifier can be written so.
 pub(crate) const ACCUMULATOR: &str = "@result";
 

@@ -81,6 +81,9 @@ impl Environment {
     }
 
     /// Declares a variable; a later one with the same name takes its place.
+    ///
+    /// The first one is the root of estimates: what is selected from something that no declaration tells the size of is
+    /// taken for a part of it, as Kubernetes does.
     pub fn variable(mut self, name: &str, declared: Declared) -> Environment {
         self.variables.retain(|(other, _)| &**other != name);
         self.variables.push((name.into(), declared));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::ast::{ACCUMULATOR, Call, Expr, Fold, Id, Kind, List, Literal, Select, operator};
 use crate::library::Macro;
-use crate::parser::{Parser, global};
+use crate::parser::{NODES_MAX, Parser, global};
 
 /// Why a macro cannot be expanded, and the argument that is to blame.
 type Refusal = (Id, Cow<'static, str>);
@@ -322,6 +322,9 @@ impl Maker<'_, '_, '_> {
     /// The same expression with ids of its own, at the places of the original.
     fn copy(&mut self, expr: &Expr) -> Expr {
         let id = self.parser.id(self.place);
+        if self.parser.places.len() > NODES_MAX {
+            return Expr { id, kind: Kind::Missing };
+        }
         let kind = match &expr.kind {
             Kind::Select(select) => {
                 Kind::Select(Box::new(Select { operand: self.copy(&select.operand), ..(**select).clone() }))

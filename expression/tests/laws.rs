@@ -188,6 +188,35 @@ fn nothing_nests_without_bound() {
     check_refused(&"true ? 1 : ".repeat(5_000));
     check_refused(&"a".repeat(200_000));
     check_refused(&format!("{}1{}", "[1].map(x, ".repeat(1_000), ")".repeat(1_000)));
+    check_refused(&format!("{}1{}", "[1].map(x, ".repeat(240), ")".repeat(240)));
+    check_refused(&(format!("({}", "true && ".repeat(48)).repeat(240) + "true" + &")".repeat(240)));
+}
+
+/// As deep as is allowed, on a thread with the usual stack: compiling and running must not need more.
+#[test]
+fn what_nests_as_deep_as_it_may_is_fine() {
+    let environment = environment();
+    let logic = format!("({}", "true && ".repeat(48)).repeat(70) + "true" + &")".repeat(70);
+    let loops = "[true].all(x, x && ".repeat(120) + "true" + &")".repeat(120);
+    let lists = "[".repeat(240) + "self.i" + &"]".repeat(240);
+    let maps = "{'a': ".repeat(240) + "self.i" + &"}".repeat(240);
+    let calls = "dyn(".repeat(240) + "self.i" + &")".repeat(240);
+    let choices = "self.i == 1 ? 1 : ".repeat(240) + "2";
+    for text in [logic, loops, lists, maps, calls, choices] {
+        let start = text[..20].to_owned();
+        let found = std::thread::Builder::new().stack_size(2 << 20).spawn({
+            let environment = environment.clone();
+            move || run(&environment, &text, 10_000_000).map(|(_, result)| result.is_ok())
+        });
+        assert_eq!(found.unwrap().join().unwrap(), Some(true), "{start}");
+    }
+}
+
+#[test]
+fn macros_do_not_multiply_without_bound() {
+    let text = format!("optional.of(1){}", ".optMap(x, x)".repeat(100));
+    let error = environment().compile(&text, &Type::Dyn).unwrap_err().to_string();
+    assert!(error.contains("too large"), "{error}");
 }
 
 #[test]

@@ -12,6 +12,11 @@ const LENGTH_MAX: usize = 100_000;
 /// How deep expressions nest.
 const DEPTH_MAX: usize = 250;
 
+/// How deep nodes nest, those that macros make included: what compiles and runs on a thread's usual stack.
+const NODE_DEPTH_MAX: usize = 500;
+/// The most nodes. Some macros write what they are called on twice, and so on inside.
+pub(crate) const NODES_MAX: usize = 400_000;
+
 /// A parsed expression and where its nodes are, in characters by id.
 #[derive(Debug)]
 pub(crate) struct Parsed {
@@ -59,7 +64,13 @@ fn parse_tokens(characters: &[char], tokens: Vec<Token>, macros: &[Macro], issue
         Parser { characters, tokens, at: 0, places: Vec::new(), issues, macros, recovering: false, depth: 0, open: 0 };
     let root = parser.expression().expr;
     parser.end();
-    Parsed { root, places: parser.places }
+    let places = parser.places;
+    if issues.is_empty() && places.len() > NODES_MAX {
+        issues.report(None, "expression is too large once its macros are expanded");
+    } else if issues.is_empty() && root.depth() > NODE_DEPTH_MAX {
+        issues.report(None, "max recursion depth exceeded");
+    }
+    Parsed { root, places }
 }
 
 fn visible(text: &str) -> String {
