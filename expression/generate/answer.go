@@ -55,7 +55,11 @@ func (a *about) answer(q question) (out answer, always bool) {
 		return out, true
 	}
 	out.outcome = a.run(program)
-	for range 24 {
+	runs := 24
+	if out.Cost != nil && *out.Cost > 10_000 {
+		runs = 2
+	}
+	for range runs {
 		if !reflect.DeepEqual(out.outcome, a.run(program)) {
 			return out, false
 		}
