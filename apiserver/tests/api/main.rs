@@ -8,6 +8,7 @@ mod deleting;
 mod discovering;
 mod doors;
 mod listing;
+mod ruling;
 mod stage;
 mod watching;
 mod writing;

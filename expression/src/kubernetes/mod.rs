@@ -46,12 +46,18 @@ use crate::value::{Error, Opaque, Value};
 
 /// All of them.
 pub fn libraries() -> Vec<Library> {
+    let mut all = everywhere();
+    all.push(jsonpatch::library());
+    all
+}
+
+/// Those that every expression has: all but what only patches need.
+pub fn everywhere() -> Vec<Library> {
     vec![
         authorizer::library(),
         cidr::library(),
         format::library(),
         ip::library(),
-        jsonpatch::library(),
         lists::library(),
         quantity::library(),
         regex::library(),
