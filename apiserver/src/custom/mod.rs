@@ -4,10 +4,12 @@
 //! what the workspace it is defined in knows of it.
 
 mod intern;
+mod rules;
 mod scale;
 mod schema;
 
 pub use intern::Interned;
+pub use rules::check_rules;
 pub use schema::{CustomSchema, envelope};
 
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! One version of a definition, compiled.
 
+use super::rules::Rules;
 use super::scale;
 use crate::jsonpath::simple::{ScalePaths, Selectable};
 use crate::object::Object;
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 #[derive(Debug)]
 pub struct CustomSchema {
     structural: Structural,
+    rules: Option<Rules>,
     pub scale: Option<ScalePaths>,
     pub has_status: bool,
     /// What objects can be selected by.
@@ -28,8 +30,10 @@ impl CustomSchema {
         let nothing = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
         let schema = version.pointer("/schema/openAPIV3Schema").unwrap_or(&nothing);
         let list = |field: &str| version.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let structural = Structural::read(schema);
         Self {
-            structural: Structural::read(schema),
+            rules: Rules::compile(&structural),
+            structural,
             scale: version.pointer("/subresources/scale").map(ScalePaths::read),
             has_status: version.pointer("/subresources/status").is_some(),
             selectable: Selectable::read(list("selectableFields")),
@@ -58,6 +62,7 @@ impl CustomSchema {
         let mut errors = validation::metadata(&tree, old.as_ref(), namespaced);
         errors.extend(self.structural.validate(&tree, old.as_ref(), validation::embedded_metadata));
         errors.extend(self.counts(&tree));
+        errors.extend(self.broken_rules(&tree, old.as_ref(), &errors));
         errors
     }
 
@@ -67,7 +72,13 @@ impl CustomSchema {
         let mut errors = validation::metadata(&tree, Some(&old), namespaced);
         errors.extend(self.structural.validate_status(&tree, &old));
         errors.extend(self.counts(&tree));
+        errors.extend(self.broken_rules(&tree, Some(&old), &errors));
         errors
+    }
+
+    fn broken_rules(&self, tree: &Value, old: Option<&Value>, found: &[FieldError]) -> Vec<FieldError> {
+        let rules = self.rules.as_ref();
+        rules.map(|rules| rules.validate(&self.structural, tree, old, found)).unwrap_or_default()
     }
 
     fn counts(&self, tree: &Value) -> Vec<FieldError> {

@@ -5,6 +5,7 @@ use super::owners::Author;
 use crate::admission::Attempt;
 use crate::allocate::{self, Beside, Givers};
 use crate::catalog::{ResourceDef, Schema};
+use crate::custom::check_rules;
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
@@ -98,7 +99,13 @@ pub(super) fn settle(resource: &ResourceDef, object: &mut Object) {
 pub(super) fn errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<FieldError> {
     match (resource.custom(), resource.stored_type()) {
         (Some(custom), _) => custom.schema.validate(object, None, resource.namespaced),
-        (None, Some(ty)) => object.as_tree(|tree| openapi::validation::create(tree, ty)),
+        (None, Some(ty)) => object.as_tree(|tree| {
+            let mut errors = openapi::validation::create(tree, ty);
+            if is_definition(resource) {
+                errors.extend(check_rules(tree, None, &errors));
+            }
+            errors
+        }),
         (None, None) => Vec::new(),
     }
 }
@@ -117,7 +124,13 @@ pub(super) fn errors_of_change(resource: &ResourceDef, part: Part, new: &mut Obj
     let old = Value::from(if strategy::has_own_rules(part) { new.clone() } else { old.clone() });
     new.as_tree(|tree| match part {
         Part::Status => openapi::validation::update_status(tree, &old, ty),
-        _ => openapi::validation::update(tree, &old, ty),
+        _ => {
+            let mut errors = openapi::validation::update(tree, &old, ty);
+            if is_definition(resource) {
+                errors.extend(check_rules(tree, Some(&old), &errors));
+            }
+            errors
+        }
     })
 }
 

@@ -46,6 +46,13 @@ use crate::value::{Error, Opaque, Value};
 
 /// What every expression in Kubernetes may call.
 pub fn libraries() -> Vec<Library> {
+    let mut all = everywhere();
+    all.push(jsonpatch::library());
+    all
+}
+
+/// Those that every expression has: all but what only patches need.
+pub fn everywhere() -> Vec<Library> {
     vec![
         authorizer::library(),
         cidr::library(),

@@ -7,13 +7,14 @@ use serde_json::Value;
 use super::node::{ListType, Node, Type};
 
 /// The old items of a list, by their keys. Only lists of type map have any.
-pub(super) struct OldItems<'a> {
+#[derive(Debug)]
+pub struct OldItems<'a> {
     node: &'a Node,
     by_key: HashMap<String, &'a Value>,
 }
 
 impl<'a> OldItems<'a> {
-    pub(super) fn of(node: &'a Node, old: Option<&'a Value>) -> Self {
+    pub fn of(node: &'a Node, old: Option<&'a Value>) -> Self {
         let mut by_key = HashMap::new();
         let is_map = node.ty() == Some(Type::Array) && node.list_type() == Some(ListType::Map);
         if let Some(Value::Array(items)) = old.filter(|_| is_map) {
@@ -26,7 +27,7 @@ impl<'a> OldItems<'a> {
         Self { node, by_key }
     }
 
-    pub(super) fn of_item(&self, item: &Value) -> Option<&'a Value> {
+    pub fn of_item(&self, item: &Value) -> Option<&'a Value> {
         if self.by_key.is_empty() {
             return None;
         }
@@ -56,7 +57,7 @@ pub(super) fn old_entry<'a>(old: Option<&'a Value>, name: &str) -> Option<&'a Va
 
 /// Whether a value is what it was. The items of a list of type map may have changed places; an object that holds what
 /// its schema does not know always counts as changed.
-pub(super) fn unchanged(node: &Node, new: &Value, old: &Value) -> bool {
+pub fn unchanged(node: &Node, new: &Value, old: &Value) -> bool {
     match (new, old) {
         (Value::Array(new), Value::Array(before)) => {
             if new.len() != before.len() {

@@ -18,20 +18,20 @@ mod print;
 mod prune;
 mod re2;
 mod read;
-mod rules;
 mod validate;
 mod value;
 
 use serde_json::Value;
 
 use crate::field::FieldError;
+pub use correlate::{OldItems, unchanged};
 pub use embedded::Judge;
 pub use field_path::Found;
 pub use node::{Additional, Edge, ListType, MapType, Node, Rule, Type};
 pub use pattern::{Pattern, STEPS_MAX};
 pub(crate) use presets::{any_unpruned, validate as validate_presets};
+pub use print::{json, shown};
 pub use re2::SyntaxError;
-pub use rules::Ruled;
 
 /// The schema of one version of a custom resource.
 #[derive(Debug, Default)]
@@ -75,11 +75,6 @@ impl Structural {
             errors.extend(lists::duplicates(&self.root, object));
         }
         errors
-    }
-
-    /// All rules, each with its place in a schema that stands at `base`.
-    pub fn rules(&self, base: &str) -> impl Iterator<Item = Ruled<'_>> {
-        rules::of(&self.root, base).into_iter()
     }
 
     /// What is wrong with the status of an object whose status is a subresource.

@@ -6,7 +6,7 @@ use super::value::{Number, number};
 use crate::check::quote;
 
 /// The value that an error shows: texts quoted, numbers plain, anything else as JSON.
-pub(crate) fn shown(value: &Value) -> String {
+pub fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => quote(text),
         Value::Number(given) => match number(given) {
@@ -29,7 +29,7 @@ pub(super) fn plain(float: f64) -> String {
 }
 
 /// A value as Go's JSON has it.
-pub(crate) fn json(value: &Value) -> String {
+pub fn json(value: &Value) -> String {
     let mut out = String::new();
     push_json(&mut out, value);
     out

@@ -79,7 +79,7 @@ impl<'a> Before<'a> {
     }
 }
 
-fn is_structural(schema: &Value) -> bool {
+pub(super) fn is_structural(schema: &Value) -> bool {
     let Some(ty) = kind_in("apiextensions.k8s.io/v1", "CustomResourceDefinition") else { return true };
     let mut errors = Errors::of(ty);
     structure::structure(&mut errors, &Node::root(schema));

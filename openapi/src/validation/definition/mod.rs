@@ -19,6 +19,7 @@ use super::tree::{Errors, Node};
 use crate::builtin::kind_in;
 use crate::field::FieldError;
 use crate::structural::formats::uri;
+use crate::structural::{Structural, validate_presets};
 
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
@@ -37,18 +38,31 @@ pub struct Located<'a> {
     /// As errors name it: `spec.validation.openAPIV3Schema` if all versions have the same one.
     pub path: String,
     pub schema: &'a Value,
+    /// The version that it is of; the first if all have the same one.
+    pub version: &'a str,
 }
 
 /// The schemas of a definition: one that all versions have, or one for each that has any.
-pub fn schemas(crd: &Value) -> Vec<Located<'_>> {
+pub fn schemas<'a>(crd: &'a Value) -> Vec<Located<'a>> {
     let object = Node::root(crd);
     let all = parts::Common::of(&object.at("spec"));
-    let found = match &all.schema {
-        Some(schema) => vec![schema.clone()],
-        None => object.at("spec").at("versions").items().map(|version| version.at("schema")).collect(),
+    let versions = object.at("spec").at("versions");
+    let found: Vec<_> = match &all.schema {
+        Some(schema) => vec![(versions.item(0), schema.clone())],
+        None => versions.items().map(|version| (version.clone(), version.at("schema"))).collect(),
     };
-    let found = found.into_iter().map(|schema| schema.at("openAPIV3Schema")).filter(Node::exists);
-    found.map(|schema| Located { path: schema.path(), schema: schema.value() }).collect()
+    let found = found.into_iter().map(|(version, schema)| (version, schema.at("openAPIV3Schema")));
+    let located = |(version, schema): (Node<'a>, Node<'a>)| {
+        let (path, schema) = (schema.path(), schema.value());
+        Located { path, schema, version: version.at("name").text() }
+    };
+    found.filter(|(_, schema)| schema.exists()).map(located).collect()
+}
+
+/// Whether a schema is structural and its defaults are what it allows: only then are its rules looked at.
+pub fn is_sound(schema: &Value) -> bool {
+    let sound = || validate_presets(Structural::read(schema).root(), "", true, super::embedded_metadata).is_empty();
+    shape::unreadable(schema).is_none() && before::is_structural(schema) && sound()
 }
 
 pub(super) fn body(errors: &mut Errors, object: &Node, old: Option<&Node>) {
