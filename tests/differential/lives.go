@@ -55,7 +55,7 @@ func life(of resource, sample map[string]any, status bool) []step {
 	steps := []step{
 		{method: "POST", path: of.path() + "?dryRun=All", body: text(sample)},
 		{method: "POST", path: of.path(), body: text(sample), want: 201},
-		{method: "POST", path: of.path(), body: text(sample), want: 409},
+		{method: "POST", path: of.path(), body: text(sample)},
 		{method: "GET", path: at},
 		{method: "GET", path: at, header: accept(asTable)},
 		{method: "GET", path: at, header: accept(asMetadata)},

@@ -63,7 +63,7 @@ func (m *memory) value(value any) any {
 func (m *memory) object(object map[string]any) any {
 	normal := make(map[string]any, len(object))
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		normal[m.text(key)] = m.field(key, object[key])
+		normal[uuid.ReplaceAllString(key, "<uid>")] = m.field(key, object[key])
 	}
 	if kind, _ := object["kind"].(string); strings.HasSuffix(kind, "List") {
 		hideVersion(normal)
