@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// documents asks for everything that servers say about themselves: discovery and OpenAPI.
+// documents asks for the OpenAPI documents of everything that is served.
 func documents(_ string, served []resource) (topic, error) {
 	made := topic{name: "openapi"}
 	seen := map[string]bool{}

@@ -97,12 +97,36 @@ func (m *memory) field(key string, value any) any {
 		if text, ok := value.(string); ok && len(text) > 20 {
 			return "<" + key + ">"
 		}
+	case "managedFields":
+		// They are in the order of their times, which are a second at most apart.
+		return sorted(m.value(value), "operation", "manager", "subresource", "apiVersion")
+	case "causes":
+		// Kubernetes goes through whoever owns a field in any order.
+		return sorted(m.value(value), "reason", "field", "message")
 	case "nodePort", "healthCheckNodePort":
 		if port, ok := value.(json.Number); ok && len(port) == 5 && port[0] == '3' {
 			return "<port>"
 		}
 	}
 	return m.value(value)
+}
+
+// sorted brings a list into the order of these fields of its items.
+func sorted(list any, fields ...string) any {
+	items, ok := list.([]any)
+	if !ok {
+		return list
+	}
+	key := func(item any) string {
+		object, _ := item.(map[string]any)
+		var parts []string
+		for _, field := range fields {
+			parts = append(parts, show(object[field]))
+		}
+		return strings.Join(parts, " ")
+	}
+	slices.SortStableFunc(items, func(a, b any) int { return strings.Compare(key(a), key(b)) })
+	return items
 }
 
 // marked marks the version of an object.

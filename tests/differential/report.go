@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -53,7 +55,7 @@ func (r *report) add(step step, path string, kube, hanse answer) {
 	}
 	var open []difference
 	for _, found := range r.pairs.compare(kube, hanse) {
-		known := r.find(row.topic, step.method+" "+path, found)
+		known := r.find(row.topic, step.method+" "+path+said(step.header), found)
 		switch {
 		case known == nil:
 			open = append(open, found)
@@ -91,11 +93,7 @@ func (r *row) of(name string) *tally {
 }
 
 func printStep(step step, path string, open []difference) {
-	fmt.Printf("%s: %s %s", step.name, step.method, path)
-	for name, value := range step.header {
-		fmt.Printf(" [%s: %s]", name, value)
-	}
-	fmt.Println()
+	fmt.Printf("%s: %s %s%s\n", step.name, step.method, path, said(step.header))
 	if step.body != "" {
 		fmt.Println("    ", short(step.body))
 	}
@@ -106,6 +104,15 @@ func printStep(step step, path string, open []difference) {
 		}
 		fmt.Println("   ", difference{found.at, short(found.kube), short(found.hanse)})
 	}
+}
+
+// said are the headers of a story, as the report and differences.yaml show them.
+func said(header map[string]string) string {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		fmt.Fprintf(&text, " [%s: %s]", name, header[name])
+	}
+	return text.String()
 }
 
 func short(text string) string {

@@ -66,10 +66,22 @@ func prepare(listener *listener, space string) error {
 	return nil
 }
 
-// abridge leaves of a body what is compared: of OpenAPI documents the words are not.
+// abridge leaves of a body what is compared: of OpenAPI documents the kinds, without the words.
 func abridge(step step, body any) any {
 	if len(step.path) > 8 && step.path[:9] == "/openapi/" {
-		return withoutWords(body)
+		return withoutWords(kindsOf(body))
+	}
+	return body
+}
+
+// kindsOf leaves the schemas of an OpenAPI document, of either version.
+func kindsOf(body any) any {
+	document, _ := body.(map[string]any)
+	if components, ok := document["components"].(map[string]any); ok {
+		return components["schemas"]
+	}
+	if definitions, ok := document["definitions"]; ok {
+		return definitions
 	}
 	return body
 }

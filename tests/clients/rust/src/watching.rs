@@ -3,10 +3,10 @@
 use crate::stage::{client, config_map, config_maps, delete, make, next, soon, value};
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use kube::api::{PartialObjectMeta, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::watcher::{self, Event};
-use kube::runtime::{WatchStreamExt, metadata_watcher, watcher as watch};
+use kube::runtime::{WatchStreamExt, watcher as watch};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 use std::pin::Pin;
@@ -57,8 +57,9 @@ async fn a_watcher_streams_its_list() {
 #[tokio::test]
 async fn metadata_alone_is_watched() {
     let maps = config_maps(&client().await).await;
-    make(&maps, "a", &[("k", "v")]).await;
-    let mut events: Events<_> = Box::pin(metadata_watcher(maps, ours().streaming_lists()));
+    let space = make(&maps, "a", &[("k", "v")]).await.namespace().expect("a namespace");
+    let metadata: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(maps.into_client(), &space);
+    let mut events: Events<_> = Box::pin(watch(metadata, ours().streaming_lists()));
     for expected in ["init", "there a", "done"] {
         assert_eq!(told(next(expected, &mut events).await), expected);
     }
