@@ -20,6 +20,7 @@ func main() {
 	flag.StringVar(&o.hanse, "hanse", os.Getenv("KUBECONFIG"), "kubeconfig of Hanse")
 	flag.StringVar(&o.folder, "folder", ".", "folder with stories, templates and differences.yaml")
 	flag.StringVar(&o.topic, "topic", "", "only topics whose name begins with one of these, separated by commas")
+	flag.DurationVar(&patience, "patience", patience, "how long a condition may take to come about")
 	flag.StringVar(&o.only, "case", "", "only this case of generated topics")
 	flag.Parse()
 	same, err := run(o)

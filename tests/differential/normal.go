@@ -27,6 +27,7 @@ var (
 	loopback    = regexp.MustCompile(`\b(127\.0\.0\.1|192\.0\.2\.1):\d+`)
 	accessToken = regexp.MustCompile(`kube-api-access-[a-z0-9]{5}`)
 	certificate = regexp.MustCompile(`(?s)-----BEGIN CERTIFICATE-----.*-----END CERTIFICATE-----\n*`)
+	portInCell  = regexp.MustCompile(`:3\d{4}/`)
 	// Versions as messages speak of them.
 	spokenVersion = regexp.MustCompile(`((?:current|[Rr]esource version): )\d+( \(\d+\))?`)
 	duration      = regexp.MustCompile(`^(\d+[smhd])+$`)
@@ -147,6 +148,7 @@ func (m *memory) text(text string) string {
 	text = accessToken.ReplaceAllString(text, "kube-api-access-<generated>")
 	text = loopback.ReplaceAllString(text, "<server>")
 	text = serviceIP.ReplaceAllString(text, "<address>")
+	text = portInCell.ReplaceAllString(text, ":<port>/")
 	return spokenVersion.ReplaceAllString(text, "${1}<version>")
 }
 

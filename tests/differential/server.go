@@ -20,12 +20,14 @@ import (
 const (
 	// How long one answer may take, on a machine that builds something else at the same time.
 	answerTime = 60 * time.Second
-	// How long a condition may take to come about, and how often it is looked at.
-	patience = 60 * time.Second
-	pause    = 50 * time.Millisecond
+	// How often a condition is looked at.
+	pause = 50 * time.Millisecond
 	// A watch that says nothing for so long has nothing more to say.
 	silence = 3 * time.Second
 )
+
+// How long a condition may take to come about.
+var patience = 60 * time.Second
 
 // The headers that are compared; of those in presence, whether they are there.
 var (
@@ -96,7 +98,7 @@ func (s *server) do(step step, variables map[string]string) (answer, error) {
 }
 
 // await asks until the answer has the status that the step waits for; the last answer counts, whatever it is.
-func (s *server) await(step step, variables map[string]string) (answer, error) {
+func (s *server) await(step step, variables map[string]string, patience time.Duration) (answer, error) {
 	for end := time.Now().Add(patience); ; time.Sleep(pause) {
 		told, err := s.do(step, variables)
 		if err != nil || step.until == 0 || told.status == step.until || time.Now().After(end) {

@@ -1,17 +1,25 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // listener is one server as a topic goes through it.
 type listener struct {
 	server    *server
 	memory    *memory
 	variables map[string]string
+	// None is left for a server in which something did not come about that a story waited for.
+	patience time.Duration
 }
 
 func (l *listener) ask(step step) answer {
 	l.memory.expect(step.body)
-	told, err := l.server.await(step, l.variables)
+	told, err := l.server.await(step, l.variables, l.patience)
+	if step.until != 0 && told.status != step.until {
+		l.patience = 0
+	}
 	if err != nil {
 		// No answer is an answer too, if only one of them gives it.
 		told = answer{body: "no answer"}
@@ -30,7 +38,7 @@ func tell(topic topic, kube, hanse *server, report *report) error {
 	space := "differential-" + topic.name
 	listeners := make([]*listener, 2)
 	for i, server := range []*server{kube, hanse} {
-		listeners[i] = &listener{server, remember(), map[string]string{"ns": space}}
+		listeners[i] = &listener{server, remember(), map[string]string{"ns": space}, patience}
 		if err := prepare(listeners[i], space); err != nil {
 			return err
 		}
@@ -55,7 +63,7 @@ func prepare(listener *listener, space string) error {
 	}
 	for _, path := range []string{"serviceaccounts/default", "configmaps/kube-root-ca.crt"} {
 		path = "/api/v1/namespaces/" + space + "/" + path
-		there, err := listener.server.await(step{method: "GET", path: path, until: 200}, nil)
+		there, err := listener.server.await(step{method: "GET", path: path, until: 200}, nil, patience)
 		if err != nil {
 			return err
 		}
