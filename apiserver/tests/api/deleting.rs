@@ -48,6 +48,14 @@ async fn preconditions_protect_what_came_after() {
 }
 
 #[tokio::test]
+async fn what_is_meant_otherwise_deletes_nothing() {
+    let stage = Stage::new().await;
+    stage.configmap("a", json!({})).await;
+    stage.send(&format!("DELETE {CONFIGMAPS}/a"), &json!({ "kind": "Pod", "apiVersion": "v1" })).await.refused(400);
+    stage.ask(&format!("GET {CONFIGMAPS}/a")).await.expect(200);
+}
+
+#[tokio::test]
 async fn how_dependents_are_dealt_with_is_recorded() {
     let stage = Stage::new().await;
     for (policy, finalizer) in [("Foreground", "foregroundDeletion"), ("Orphan", "orphan")] {
