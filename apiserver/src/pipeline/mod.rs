@@ -49,6 +49,7 @@ async fn answer(
     Extension(target): Extension<Authorized<Target>>,
     request: Request,
 ) -> Response {
+    let outdated = target.get().deprecation();
     let (parts, body) = request.into_parts();
     let accept = parts.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let query = Query::parse(parts.uri.query().unwrap_or_default());
@@ -59,7 +60,11 @@ async fn answer(
         }
         Err(error) => Err(error),
     };
-    answered.unwrap_or_else(|error| refuse(&error, accept.as_deref()))
+    let mut response = answered.unwrap_or_else(|error| refuse(&error, accept.as_deref()));
+    if let Some(warning) = outdated {
+        call::warn(&mut response, &[warning.to_owned()]);
+    }
+    response
 }
 
 /// A refusal on the way in.

@@ -259,3 +259,13 @@ async fn tokens_of_service_accounts_are_good_until_the_account_goes() {
     stage.ask(&format!("DELETE {accounts}/s")).await.expect(200);
     assert_ne!(stage.send(reviews, &ask).await.expect(201)["status"]["authenticated"], true);
 }
+
+#[tokio::test]
+async fn kinds_that_had_their_day_come_with_a_warning() {
+    let stage = Stage::new().await;
+    let expected = "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"";
+    for line in ["GET /api/v1/namespaces/n/endpoints", "GET /api/v1/namespaces/n/endpoints/absent"] {
+        assert_eq!(stage.ask(line).await.header("warning"), Some(expected), "{line}");
+    }
+    assert_eq!(stage.ask("GET /api/v1/namespaces/n/services").await.header("warning"), None);
+}
