@@ -269,3 +269,14 @@ async fn kinds_that_had_their_day_come_with_a_warning() {
     }
     assert_eq!(stage.ask("GET /api/v1/namespaces/n/services").await.header("warning"), None);
 }
+
+#[tokio::test]
+async fn an_autoscaler_of_version_1_says_that_nothing_runs() {
+    let stage = Stage::new().await;
+    let spec =
+        json!({ "maxReplicas": 2, "scaleTargetRef": { "kind": "Deployment", "name": "d", "apiVersion": "apps/v1" } });
+    let at = "/apis/autoscaling/v1/namespaces/n/horizontalpodautoscalers";
+    let wanted = json!({ "metadata": { "name": "a" }, "spec": spec });
+    let made = stage.send(&format!("POST {at}"), &wanted).await.expect(201);
+    assert_eq!(made["status"], json!({ "currentReplicas": 0, "desiredReplicas": 0 }));
+}
