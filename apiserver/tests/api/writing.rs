@@ -261,6 +261,25 @@ async fn tokens_of_service_accounts_are_good_until_the_account_goes() {
 }
 
 #[tokio::test]
+async fn questions_that_make_no_sense_are_refused() {
+    let stage = Stage::new().await;
+    let reviews = "/apis/authorization.k8s.io/v1";
+    let local = format!("POST {reviews}/namespaces/n/localsubjectaccessreviews");
+    let about = |namespace: &str| {
+        let pods = json!({ "namespace": namespace, "verb": "list", "resource": "pods" });
+        json!({ "metadata": { "namespace": "n" }, "spec": { "user": "eve", "resourceAttributes": pods } })
+    };
+    stage.send(&local, &about("n")).await.expect(201);
+    let (_, message) = stage.send(&local, &about("elsewhere")).await.refused(422);
+    assert!(message.ends_with("must match metadata.namespace"), "{message}");
+    let anybody = stage.send(&format!("POST {reviews}/subjectaccessreviews"), &json!({ "spec": {} })).await.expect(422);
+    assert_eq!(anybody["details"]["causes"].as_array().map(Vec::len), Some(2), "{anybody}");
+    let rules = format!("POST {reviews}/selfsubjectrulesreviews");
+    assert_eq!(stage.send(&rules, &json!({ "spec": {} })).await.refused(400).1, "no namespace on request");
+    stage.send(&rules, &json!({ "spec": { "namespace": "n" } })).await.expect(201);
+}
+
+#[tokio::test]
 async fn kinds_that_had_their_day_come_with_a_warning() {
     let stage = Stage::new().await;
     let expected = "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"";
