@@ -299,3 +299,17 @@ async fn an_autoscaler_of_version_1_says_that_nothing_runs() {
     let made = stage.send(&format!("POST {at}"), &wanted).await.expect(201);
     assert_eq!(made["status"], json!({ "currentReplicas": 0, "desiredReplicas": 0 }));
 }
+
+#[tokio::test]
+async fn a_scale_is_of_the_object_it_names() {
+    let stage = Stage::new().await;
+    let pod =
+        json!({ "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+    let spec = json!({ "selector": { "matchLabels": { "a": "b" } }, "template": pod });
+    let at = "/apis/apps/v1/namespaces/n/deployments";
+    stage.send(&format!("POST {at}"), &json!({ "metadata": { "name": "d" }, "spec": spec })).await.expect(201);
+    let scale = |name: &str| json!({ "metadata": { "name": name }, "spec": { "replicas": 4 } });
+    let (_, message) = stage.send(&format!("PUT {at}/d/scale"), &scale("other")).await.refused(400);
+    assert_eq!(message, "the name of the object (other) does not match the name on the URL (d)");
+    stage.send(&format!("PUT {at}/d/scale"), &scale("d")).await.expect(200);
+}
