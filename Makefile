@@ -43,12 +43,17 @@ endif
 # alone, tier-b.txt those controllers besides that every API server has, tier-n.txt two Node objects that are ready.
 TIER ?= a
 PROCS ?= 6
+# Which stories `make differential` tells: those whose name begins with one of these, separated by commas. All if empty.
+TOPIC ?=
+# What a kube-apiserver needs beside it to do what Hanse does by itself.
+UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-controller,root-ca-certificate-publisher-controller,$\
+	persistentvolumeclaim-protection-controller,persistentvolume-protection-controller
 
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .PHONY: help run build test test-powercut check fmt generate bench bench-storage bench-api measure \
-	build-tools test-tools tools e2e conformance server need-go
+	build-tools test-tools tools e2e conformance differential server need-go
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,14 +71,20 @@ test-powercut: test-tools ## Cut the power of a running store, 20 times for each
 	DURABILITY_POWER_CUTS=$(POWER_CUTS) $(CARGO) test --package storage $(FEATURES) --test durability -- \
 		powercut --nocapture --test-threads=1
 
-e2e: tools test-tools server $(PYTHON) ## Run real clients (kubectl, Go, Python) against the server (SERVER=... for another one)
+e2e: tools test-tools server $(PYTHON) ## Run real clients (kubectl, Go, Python, Rust) against the server (SERVER=... for another one)
 	$(WITH_SERVER) go -C tests/clients/go test -trimpath -count=1 -timeout 10m ./...
+	$(WITH_SERVER) $(CARGO) test --manifest-path tests/clients/rust/Cargo.toml --locked --target-dir $(or $(CARGO_TARGET_DIR),target)/clients
 	$(WITH_SERVER) $(PYTHON) -m unittest discover --start-directory tests/clients/python
 
 conformance: tools test-tools $(SUITE) server ## Run Kubernetes' own conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
 	go -C tests/conformance build -o $(TOOLS)/conformance .
 	$(WITH_SERVER) $(TOOLS)/conformance -names tests/conformance/tier-$(TIER).txt -skip tests/conformance/skip.txt -procs $(PROCS) -tools $(TOOLS) \
 		-report $(CURDIR)/target/conformance $(if $(filter a,$(TIER)),-bare)
+
+differential: tools test-tools server ## Ask Hanse and a real kube-apiserver the same, and compare the answers (TOPIC=apply,watches)
+	go -C tests/differential build -trimpath -o $(TOOLS)/differential .
+	TOOLS=$(TOOLS) CONTROLLERS=$(UPKEEP) tests/peers/with.sh tests/peers/kube.sh sh -c 'exec tests/peers/with.sh "$(SERVER)" \
+		$(TOOLS)/differential -kube "$$KUBECONFIG" -folder tests/differential -topic "$(TOPIC)"'
 
 check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of the house
 	$(CARGO) fmt --all --check

@@ -29,6 +29,8 @@ struct Refusal {
     resume: Option<String>,
     /// What its author should be told besides.
     warnings: Vec<String>,
+    /// Nothing is known of what it is about, and its details say so by being empty.
+    nameless: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +50,11 @@ impl ApiError {
         self
     }
 
+    fn nameless(mut self) -> Self {
+        self.0.nameless = true;
+        self
+    }
+
     fn because(mut self, reason: &'static str, message: impl Into<String>, field: &str) -> Self {
         self.0.causes.push(Cause { reason: reason.into(), message: message.into(), field: field.to_owned() });
         self
@@ -60,7 +67,7 @@ impl ApiError {
 
     /// Nothing is served at this path.
     pub fn no_such_path() -> Self {
-        Self::new(404, "NotFound", "the server could not find the requested resource")
+        Self::new(404, "NotFound", "the server could not find the requested resource").nameless()
     }
 
     pub fn already_exists(resource: &ResourceDef, name: &str) -> Self {
@@ -164,7 +171,8 @@ impl ApiError {
     }
 
     pub fn method_not_allowed() -> Self {
-        Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        let message = "the server does not allow this method on the requested resource";
+        Self::new(405, "MethodNotAllowed", message).nameless()
     }
 
     pub fn not_acceptable(accepted: &[&str]) -> Self {
@@ -326,7 +334,7 @@ impl Refusal {
         if self.retry_after_secs > 0 {
             details.insert("retryAfterSeconds".to_owned(), json!(self.retry_after_secs));
         }
-        (!details.is_empty()).then_some(details)
+        (self.nameless || !details.is_empty()).then_some(details)
     }
 }
 
@@ -410,6 +418,13 @@ mod tests {
                 "details": { "name": "web", "group": "apps", "kind": "deployments" },
             })
         );
+    }
+
+    #[test]
+    fn details_are_empty_where_nothing_is_known() {
+        assert_eq!(ApiError::no_such_path().status()["details"], json!({}));
+        assert_eq!(ApiError::method_not_allowed().status()["details"], json!({}));
+        assert_eq!(ApiError::bad_request("no").status().get("details"), None);
     }
 
     #[test]

@@ -151,6 +151,9 @@ impl ListOptions {
             let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
             errors.push(FieldError::forbidden(field, why));
         }
+        if let (Some(word), true) = (matching, self.matching != Some(Match::NotOlderThan)) {
+            errors.push(FieldError::not_supported(field, word, &["NotOlderThan"]));
+        }
         errors
     }
 }
@@ -223,7 +226,8 @@ impl WriteOptions {
     }
 
     fn parse_after(mut errors: Vec<FieldError>, query: &Query, kind: &str, user_agent: &str) -> Result<Self, ApiError> {
-        errors.extend(dry_run_errors(query));
+        let asked: Vec<&str> = query.all("dryRun").filter(|word| !word.is_empty()).collect();
+        errors.extend(dry_run_error(&asked));
         let word = query.get("fieldValidation").unwrap_or_default();
         let validation = match word {
             "Ignore" => FieldValidation::Ignore,
@@ -259,9 +263,9 @@ fn manager_error(name: &str) -> Option<FieldError> {
     Some(FieldError::invalid("fieldManager", name, format!("should only contain printable characters: {odd:?}")))
 }
 
-fn dry_run_errors(query: &Query) -> Vec<FieldError> {
-    let known = |word: &&str| !matches!(*word, "All" | "");
-    query.all("dryRun").filter(known).map(|word| FieldError::not_supported("dryRun", word, &["All"])).collect()
+fn dry_run_error(asked: &[&str]) -> Option<FieldError> {
+    let unknown = asked.iter().any(|word| *word != "All");
+    unknown.then(|| FieldError::not_supported("dryRun", asked.to_vec(), &["All"]))
 }
 
 /// How an object is to go.
@@ -282,6 +286,27 @@ pub enum Propagation {
     Orphan,
     Background,
     Foreground,
+}
+
+impl Propagation {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Orphan => "Orphan",
+            Self::Background => "Background",
+            Self::Foreground => "Foreground",
+        }
+    }
+}
+
+/// Whoever sends another kind meant something else than to delete.
+fn is_delete_options(body: &Value) -> Result<&Value, ApiError> {
+    match body.get("kind").and_then(Value::as_str) {
+        None | Some("" | "DeleteOptions") => Ok(body),
+        Some(kind) => {
+            let why = format!("the kind in the data ({kind}) does not match the expected kind (DeleteOptions)");
+            Err(ApiError::bad_request(why))
+        }
+    }
 }
 
 impl DeleteOptions {
@@ -310,15 +335,16 @@ impl DeleteOptions {
 
     /// The body says it if there is one, the query otherwise.
     pub fn read(query: &Query, body: Option<&Value>) -> Result<Self, ApiError> {
-        let mut errors = dry_run_errors(query);
+        let asked: Vec<&str> = query.all("dryRun").filter(|word| !word.is_empty()).collect();
+        let mut errors: Vec<FieldError> = dry_run_error(&asked).into_iter().collect();
         let mut options = match body {
-            Some(body) => Self::from_body(body, &mut errors),
+            Some(body) => Self::from_body(is_delete_options(body)?, &mut errors),
             None => Self::from_query(query, &mut errors)?,
         };
         options.dry_run |= query.get("dryRun").is_some();
-        if options.propagation.is_some() && options.orphan_dependents.is_some() {
+        if let (Some(policy), Some(_)) = (options.propagation, options.orphan_dependents) {
             let why = "orphanDependents and deletionPropagation cannot be both set";
-            errors.push(FieldError::invalid("propagationPolicy", Value::Null, why));
+            errors.push(FieldError::invalid("propagationPolicy", policy.word(), why));
         }
         if errors.is_empty() { Ok(options) } else { Err(ApiError::invalid_options("DeleteOptions", &errors)) }
     }
@@ -328,8 +354,7 @@ impl DeleteOptions {
         let preconditions = body.get("preconditions");
         let dry_run: Vec<&str> =
             body.get("dryRun").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-        let unknown = dry_run.iter().filter(|word| **word != "All");
-        errors.extend(unknown.map(|word| FieldError::not_supported("dryRun", *word, &["All"])));
+        errors.extend(dry_run_error(&dry_run));
         Self {
             dry_run: !dry_run.is_empty(),
             grace_secs: body.get("gracePeriodSeconds").and_then(Value::as_i64),
@@ -389,6 +414,9 @@ mod tests {
         refused("labelSelector=a%20b", false, "400");
         refused("sendInitialEvents=true", true, "422");
         refused("resourceVersionMatch=NotOlderThan&resourceVersion=1", true, "422");
+        refused("sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=1", true, "422");
+        let told = list("sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=1", true).unwrap_err();
+        assert!(told.contains("Unsupported value: \"Exact\": supported values: \"NotOlderThan\""), "{told}");
         assert!(list("sendInitialEvents=true&resourceVersionMatch=NotOlderThan", true).is_ok());
         assert_eq!(list("resourceVersion=0&limit=500", false).unwrap().revision, Some(0));
     }
@@ -405,6 +433,20 @@ mod tests {
         let read = DeleteOptions::read(&query, None).unwrap();
         assert_eq!((read.propagation, read.dry_run), (Some(Propagation::Foreground), true));
         assert!(DeleteOptions::read(&Query::parse("propagationPolicy=Odd"), None).is_err());
-        assert!(DeleteOptions::read(&Query::parse("propagationPolicy=Orphan&orphanDependents=true"), None).is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_deletion_is_shown() {
+        let refused = |query: &str, body: Option<&Value>, code: u16, expected: &str| {
+            let error = DeleteOptions::read(&Query::parse(query), body).unwrap_err();
+            assert!(error.code() == code && error.message().contains(expected), "{error}");
+        };
+        let both = "propagationPolicy: Invalid value: \"Orphan\": orphanDependents and deletionPropagation cannot";
+        refused("propagationPolicy=Orphan&orphanDependents=true", None, 422, both);
+        let odd = "dryRun: Unsupported value: [\"All\",\"Odd\"]: supported values: \"All\"";
+        refused("dryRun=All&dryRun=Odd", None, 422, odd);
+        refused("", Some(&json!({ "dryRun": ["All", "Odd"] })), 422, odd);
+        refused("", Some(&json!({ "kind": "Pod", "apiVersion": "v1" })), 400, "(Pod) does not match");
+        assert!(DeleteOptions::read(&Query::default(), Some(&json!({ "kind": "DeleteOptions" }))).is_ok());
     }
 }

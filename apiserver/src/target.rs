@@ -8,12 +8,20 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 pub enum Target {
-    Objects { verb: Verb, at: Collection },
-    Object { verb: Verb, at: ObjectRef, subresource: Option<String> },
+    Objects {
+        verb: Verb,
+        at: Collection,
+    },
+    Object {
+        verb: Verb,
+        at: ObjectRef,
+        subresource: Option<String>,
+    },
     Discovery(Workspace, Discovery),
     OpenApi(Workspace, OpenApi),
     Version,
-    Health(Probe),
+    /// All that the probe looks at, or one thing of it.
+    Health(Probe, Option<String>),
     Metrics,
 }
 
@@ -85,9 +93,9 @@ impl Target {
         let openapi = |what| reading(method, Self::OpenApi(workspace.clone(), what));
         match &*parts {
             ["version"] => reading(method, Self::Version),
-            ["healthz", ..] => reading(method, Self::Health(Probe::Health)),
-            ["livez", ..] => reading(method, Self::Health(Probe::Live)),
-            ["readyz", ..] => reading(method, Self::Health(Probe::Ready)),
+            ["healthz", rest @ ..] => reading(method, Self::Health(Probe::Health, one_check(rest)?)),
+            ["livez", rest @ ..] => reading(method, Self::Health(Probe::Live, one_check(rest)?)),
+            ["readyz", rest @ ..] => reading(method, Self::Health(Probe::Ready, one_check(rest)?)),
             ["metrics"] => reading(method, Self::Metrics),
             ["api"] => discovery(Discovery::Core),
             ["apis"] => discovery(Discovery::Groups),
@@ -115,6 +123,20 @@ impl Target {
         }
     }
 
+    /// What is to be said about a kind, or a version of one, that has had its day.
+    pub(crate) fn deprecation(&self) -> Option<String> {
+        let resource = self.resource()?;
+        if let Some(custom) = resource.custom() {
+            return custom.warning.clone();
+        }
+        let told = match (&*resource.group, &*resource.plural) {
+            ("", "endpoints") => "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+            ("", "componentstatuses") => "v1 ComponentStatus is deprecated in v1.19+",
+            _ => return None,
+        };
+        Some(told.to_owned())
+    }
+
     /// Runs for as long as the client wants.
     pub fn is_watch(&self) -> bool {
         matches!(self, Self::Objects { verb: Verb::Watch, .. } | Self::Object { verb: Verb::Watch, .. })
@@ -123,6 +145,14 @@ impl Target {
 
 fn reading(method: &Method, target: Target) -> Result<Target, ApiError> {
     if matches!(*method, Method::GET | Method::HEAD) { Ok(target) } else { Err(ApiError::method_not_allowed()) }
+}
+
+fn one_check(rest: &[&str]) -> Result<Option<String>, ApiError> {
+    match rest {
+        [] => Ok(None),
+        [name] => Ok(Some((*name).to_owned())),
+        _ => Err(ApiError::no_such_path()),
+    }
 }
 
 fn v3(group: &str, version: &str) -> OpenApi {
@@ -165,11 +195,12 @@ struct Route<'a> {
 
 impl Route<'_> {
     fn read(&self, method: &Method, parts: &[&str], watching: bool) -> Result<Target, ApiError> {
-        let (namespace, parts, watching) = match parts {
-            // The old way to ask for a watch.
-            ["watch", rest @ ..] => self.namespaced(rest, true),
-            rest => self.namespaced(rest, watching),
+        // The old way to ask for a watch, and the only one to ask for that of one object.
+        let (prefixed, parts) = match parts {
+            ["watch", rest @ ..] => (true, rest),
+            rest => (false, rest),
         };
+        let (namespace, parts) = self.namespaced(parts);
         let (plural, rest) = parts.split_first().ok_or_else(ApiError::no_such_path)?;
         let resource = self.served.find(self.group, self.version, plural)?;
         if namespace.is_some() && !resource.namespaced {
@@ -177,17 +208,17 @@ impl Route<'_> {
         }
         let at = Collection { resource, workspace: self.workspace.clone(), namespace: namespace.map(str::to_owned) };
         match rest {
-            [] => objects(method, at, watching),
-            [name, rest @ ..] => object(method, at.object(&decode(name)?), rest, watching),
+            [] => objects(method, at, watching || prefixed),
+            [name, rest @ ..] => object(method, at.object(&decode(name)?), rest, prefixed),
         }
     }
 
     /// `namespaces/x/pods` is in a namespace; `namespaces/x` and its own subresources are the namespace.
-    fn namespaced<'a>(&self, parts: &'a [&'a str], watching: bool) -> (Option<&'a str>, &'a [&'a str], bool) {
+    fn namespaced<'a>(&self, parts: &'a [&'a str]) -> (Option<&'a str>, &'a [&'a str]) {
         match parts {
-            ["namespaces", _, "status" | "finalize"] if self.group.is_empty() => (None, parts, watching),
-            ["namespaces", namespace, _, ..] => (Some(namespace), &parts[2..], watching),
-            _ => (None, parts, watching),
+            ["namespaces", _, "status" | "finalize"] if self.group.is_empty() => (None, parts),
+            ["namespaces", namespace, _, ..] => (Some(namespace), &parts[2..]),
+            _ => (None, parts),
         }
     }
 }
@@ -205,12 +236,20 @@ fn objects(method: &Method, at: Collection, watching: bool) -> Result<Target, Ap
         return Err(ApiError::method_not_allowed());
     }
     if !at.resource.allows(verb.word()) {
-        return Err(ApiError::method_not_supported(&at.resource, verb.word()));
+        return Err(ApiError::method_not_allowed());
     }
     Ok(Target::Objects { verb, at })
 }
 
+/// What is only asked and not kept has no objects that could be named.
+fn has_objects(resource: &ResourceDef) -> bool {
+    [Verb::Get, Verb::Update, Verb::Patch, Verb::Delete].iter().any(|verb| resource.allows(verb.word()))
+}
+
 fn object(method: &Method, at: ObjectRef, rest: &[&str], watching: bool) -> Result<Target, ApiError> {
+    if !has_objects(at.resource()) {
+        return Err(ApiError::no_such_path());
+    }
     let verb = match *method {
         Method::GET | Method::HEAD if watching => Verb::Watch,
         Method::GET | Method::HEAD => Verb::Get,
@@ -232,7 +271,7 @@ fn object(method: &Method, at: ObjectRef, rest: &[&str], watching: bool) -> Resu
         }
     };
     if !allowed {
-        return Err(ApiError::method_not_supported(&resource, verb.word()));
+        return Err(ApiError::method_not_allowed());
     }
     Ok(Target::Object { verb, at, subresource: rest.first().map(|name| (*name).to_owned()) })
 }
@@ -274,6 +313,7 @@ mod tests {
         check(Method::GET, "/api/v1/pods", "list pods in -");
         check(Method::GET, "/api/v1/pods?watch", "watch pods in -");
         check(Method::GET, "/api/v1/watch/namespaces/n/pods/p", "watch pods p in n");
+        check(Method::GET, "/api/v1/namespaces/n/pods/p?watch", "get pods p in n");
         check(Method::GET, "/api/v1/namespaces/n/pods", "list pods in n");
         check(Method::POST, "/api/v1/namespaces/n/pods", "create pods in n");
         check(Method::DELETE, "/api/v1/namespaces/n/pods", "deletecollection pods in n");
@@ -306,6 +346,8 @@ mod tests {
         check(Method::GET, "/api/v1/namespaces/n/pods/p/unknown", "404");
         check(Method::POST, "/api", "405");
         check(Method::GET, "/apis/authentication.k8s.io/v1/tokenreviews", "405");
+        check(Method::GET, "/apis/authentication.k8s.io/v1/tokenreviews/t", "404");
+        check(Method::POST, "/api/v1/namespaces/n/bindings/b", "404");
         check(
             Method::POST,
             "/apis/authentication.k8s.io/v1/tokenreviews",
@@ -315,7 +357,9 @@ mod tests {
 
     #[test]
     fn everything_else_has_a_name_of_its_own() {
-        check(Method::GET, "/readyz?verbose", "Health(Ready)");
+        check(Method::GET, "/readyz?verbose", "Health(Ready, None)");
+        check(Method::GET, "/livez/ping", "Health(Live, Some(\"ping\"))");
+        check(Method::GET, "/livez/ping/more", "404");
         check(Method::GET, "/apis/apps", "Discovery(Group(\"apps\"))");
         check(Method::GET, "/openapi/v3/apis/apps/v1", "OpenApi(V3 { group: \"apps\", version: \"v1\" })");
     }

@@ -47,6 +47,8 @@ pub(super) fn to_v1(object: &mut Object) {
         if let Some(at) = all.iter().position(|metric| percent(metric, "current").is_some()) {
             insert(status, "currentCPUUtilizationPercentage", percent(&all.remove(at), "current"));
         }
+        // Unlike version 2, it says so if there is none.
+        status.entry("currentReplicas").or_insert_with(|| json!(0));
         current = (!all.is_empty()).then_some(Value::Array(all));
         conditions = status.remove("conditions");
     }

@@ -20,7 +20,7 @@ pub(super) async fn authenticate(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let public = matches!(target, Target::Version | Target::Health(_));
+    let public = matches!(target, Target::Version | Target::Health(..));
     let user = match peer.0 {
         Some(user) => user,
         None if public => Arc::new(User::anonymous()),

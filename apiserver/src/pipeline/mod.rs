@@ -52,7 +52,7 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let accept = parts.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let warning = target.get().resource().and_then(|resource| resource.custom()?.warning.clone());
+    let warning = target.get().deprecation();
     let answered = match call::read(body).await {
         Ok(body) => {
             let call = Call { query, headers: parts.headers, body };
@@ -61,7 +61,7 @@ async fn answer(
         Err(error) => Err(error),
     };
     let mut response = answered.unwrap_or_else(|error| refuse(&error, accept.as_deref()));
-    // Whoever uses a version that is going to go is told, whatever they do with it.
+    // Whoever uses what is going to go is told, whatever they do with it.
     call::warn(&mut response, warning.as_slice());
     response
 }

@@ -74,8 +74,12 @@ pub(super) async fn delete_collection(
 pub(super) async fn evict(api: &Api, at: &Authorized<ObjectRef>, call: &Call) -> Result<Response, ApiError> {
     let form = call.form(Offer::PLAIN)?;
     let tree = call.object()?.tree()?;
+    if tree.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default() != at.get().name {
+        return Err(ApiError::bad_request("name in URL does not match name in Eviction object"));
+    }
     let options = DeleteOptions::read(&call.query, tree.get("deleteOptions"))?;
     api.resources.delete(at, &options).await?;
-    let bytes = render::tree(&success(json!({})), form.encoding)?;
+    let told = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
+    let bytes = render::tree(&told, form.encoding)?;
     Ok(call.answer(StatusCode::CREATED, form.encoding, bytes))
 }

@@ -2,6 +2,7 @@
 
 use crate::api::Api;
 use crate::call::{Call, plain};
+use crate::error::ApiError;
 use crate::target::Probe;
 use axum::response::Response;
 use http::StatusCode;
@@ -21,8 +22,20 @@ impl Probe {
     }
 }
 
-pub(super) fn answer(api: &Api, probe: Probe, call: &Call) -> Response {
-    let checks: Vec<Check> = checks(api, probe).into_iter().filter(|check| !is_excluded(call, check)).collect();
+/// `only`: one check by its name, which has to be there.
+pub(super) fn answer(api: &Api, probe: Probe, only: Option<&str>, call: &Call) -> Result<Response, ApiError> {
+    let mut checks = checks(api, probe);
+    match only {
+        Some(name) => checks.retain(|check| check.name == name),
+        None => checks.retain(|check| !is_excluded(call, check)),
+    }
+    if only.is_some() && checks.is_empty() {
+        return Err(ApiError::no_such_path());
+    }
+    Ok(told(&checks, probe, call))
+}
+
+fn told(checks: &[Check], probe: Probe, call: &Call) -> Response {
     let word = probe.word();
     let passed = checks.iter().all(|check| check.passed);
     if passed && call.query.get("verbose").is_none() {

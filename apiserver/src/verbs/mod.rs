@@ -30,7 +30,7 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::Discovery(workspace, what) => discovery::answer(api, &workspace, &what, call),
         Target::OpenApi(workspace, what) => discovery::openapi(api, &workspace, &what, call),
         Target::Version => discovery::version(api, call),
-        Target::Health(probe) => Ok(health::answer(api, probe, call)),
+        Target::Health(probe, check) => health::answer(api, probe, check.as_deref(), call),
         Target::Metrics => Ok(call::plain(http::StatusCode::OK, api.metrics.text())),
     }
 }

@@ -4,6 +4,7 @@ use crate::api::Api;
 use crate::auth::{Authorized, MASTERS, User};
 use crate::body::Decoded;
 use crate::call::Call;
+use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::media::Offer;
 use crate::object::Object;
@@ -23,14 +24,28 @@ pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) 
     let status = match &*resource.plural {
         "selfsubjectreviews" => json!({ "userInfo": described(at.user()) }),
         "tokenreviews" => token_review(api, &object)?,
-        "selfsubjectrulesreviews" => rules(at.user()),
+        "selfsubjectrulesreviews" => {
+            if object.text(&["spec", "namespace"]).is_empty() {
+                return Err(ApiError::bad_request("no namespace on request"));
+            }
+            rules(at.user())
+        }
         "selfsubjectaccessreviews" => {
-            check_attributes(resource, &object)?;
+            refuse(resource, attribute_errors(&object))?;
             access(at.user())
         }
-        "subjectaccessreviews" | "localsubjectaccessreviews" => {
-            check_attributes(resource, &object)?;
-            check_subject(resource, &object)?;
+        "subjectaccessreviews" => {
+            refuse(resource, [attribute_errors(&object), subject_errors(&object)].concat())?;
+            access(&subject(&object))
+        }
+        "localsubjectaccessreviews" => {
+            let errors = [attribute_errors(&object), subject_errors(&object), place_errors(&object)];
+            refuse(resource, errors.concat())?;
+            if object.text(&["metadata", "namespace"]) != at.get().namespace.as_deref().unwrap_or_default() {
+                let why = "spec.resourceAttributes.namespace must match namespace: ";
+                let place = at.get().namespace.as_deref().unwrap_or_default();
+                return Err(ApiError::bad_request(format!("{why}{place}")));
+            }
             access(&subject(&object))
         }
         _ => return Err(ApiError::method_not_supported(resource, "create")),
@@ -78,7 +93,7 @@ fn token_review(api: &Api, review: &Object) -> Result<Value, ApiError> {
         Some((user, audiences)) => {
             json!({ "authenticated": true, "user": described(&user), "audiences": audiences })
         }
-        None => json!({ "user": {}, "error": "[invalid bearer token]" }),
+        None => json!({ "user": {}, "error": "invalid bearer token" }),
     })
 }
 
@@ -101,27 +116,40 @@ fn subject(review: &Object) -> User {
     User { name: review.text(&["spec", "user"]).to_owned(), uid: String::new(), groups }
 }
 
-fn check_attributes(resource: &crate::catalog::ResourceDef, review: &Object) -> Result<(), ApiError> {
+fn attribute_errors(review: &Object) -> Vec<FieldError> {
     let given = |field: &str| review.pointer(&["spec", field]).is_some_and(Value::is_object);
-    let error = match (given("resourceAttributes"), given("nonResourceAttributes")) {
-        (true, true) => {
-            let why = "cannot be specified in combination with resourceAttributes";
-            FieldError::invalid("spec.nonResourceAttributes", Value::Null, why)
-        }
-        (false, false) => {
-            let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-            FieldError::invalid("spec.resourceAttributes", Value::Null, why)
-        }
-        _ => return Ok(()),
-    };
-    Err(ApiError::invalid(&resource.group, &resource.kind, "", &[error]))
+    if given("resourceAttributes") != given("nonResourceAttributes") {
+        return Vec::new();
+    }
+    let path = review.pointer(&["spec", "nonResourceAttributes"]).cloned().unwrap_or_default();
+    let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+    vec![FieldError::invalid("spec", path, why)]
 }
 
-fn check_subject(resource: &crate::catalog::ResourceDef, review: &Object) -> Result<(), ApiError> {
+fn subject_errors(review: &Object) -> Vec<FieldError> {
     let subject = subject(review);
     if !subject.name.is_empty() || !subject.groups.is_empty() {
-        return Ok(());
+        return Vec::new();
     }
-    let error = FieldError::invalid("spec.user", "", "at least one of user or group must be specified");
-    Err(ApiError::invalid(&resource.group, &resource.kind, "", &[error]))
+    vec![FieldError::invalid("spec.user", "", "at least one of user or group must be specified")]
+}
+
+/// What is asked in a namespace is about that namespace.
+fn place_errors(review: &Object) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let asked = review.text(&["spec", "resourceAttributes", "namespace"]);
+    let about_objects = review.pointer(&["spec", "resourceAttributes"]).is_some_and(Value::is_object);
+    if about_objects && asked != review.text(&["metadata", "namespace"]) {
+        let why = "must match metadata.namespace";
+        errors.push(FieldError::invalid("spec.resourceAttributes.namespace", asked, why));
+    }
+    if let Some(path) = review.pointer(&["spec", "nonResourceAttributes"]).filter(|path| path.is_object()) {
+        let why = "disallowed on this kind of request";
+        errors.push(FieldError::invalid("spec.nonResourceAttributes", path.clone(), why));
+    }
+    errors
+}
+
+fn refuse(resource: &ResourceDef, errors: Vec<FieldError>) -> Result<(), ApiError> {
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid(&resource.group, &resource.kind, "", &errors)) }
 }

@@ -2,6 +2,7 @@
 
 use crate::api::Api;
 use crate::auth::Authorized;
+use crate::body::Body;
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::media::Offer;
@@ -12,6 +13,7 @@ use crate::resources::{PatchBody, PatchKind};
 use crate::target::Verb;
 use axum::response::Response;
 use http::StatusCode;
+use serde_json::Value;
 
 pub(super) async fn scale(
     api: &Api,
@@ -25,6 +27,7 @@ pub(super) async fn scale(
         Verb::Update => {
             let options = WriteOptions::parse(&call.query, "UpdateOptions", call.user_agent())?;
             let body = call.object()?;
+            is_of(at.get(), &body)?;
             api.resources.update_scale(at, &body, &options).await?
         }
         _ => {
@@ -36,4 +39,15 @@ pub(super) async fn scale(
     };
     let bytes = render::tree(&scale, form.encoding)?;
     Ok(call.answer(StatusCode::OK, form.encoding, bytes))
+}
+
+/// A body that names another object than the path was meant for that one. What cannot be read is refused later.
+fn is_of(at: &ObjectRef, body: &Body) -> Result<(), ApiError> {
+    let tree = body.tree().unwrap_or_default();
+    let named = tree.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    if named.is_empty() || named == at.name {
+        return Ok(());
+    }
+    let why = format!("the name of the object ({named}) does not match the name on the URL ({})", at.name);
+    Err(ApiError::bad_request(why))
 }

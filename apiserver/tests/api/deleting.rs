@@ -48,6 +48,27 @@ async fn preconditions_protect_what_came_after() {
 }
 
 #[tokio::test]
+async fn an_eviction_is_of_the_pod_it_names() {
+    let stage = Stage::new().await;
+    let pod = json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+    stage.send("POST /api/v1/namespaces/n/pods", &pod).await.expect(201);
+    let evict = "POST /api/v1/namespaces/n/pods/p/eviction";
+    let (_, message) = stage.send(evict, &json!({ "metadata": { "name": "other" } })).await.refused(400);
+    assert_eq!(message, "name in URL does not match name in Eviction object");
+    let told = stage.send(evict, &json!({ "metadata": { "name": "p" } })).await.expect(201);
+    assert_eq!((&told["status"], &told["code"], told.get("details")), (&json!("Success"), &json!(201), None));
+    stage.ask("GET /api/v1/namespaces/n/pods/p").await.refused(404);
+}
+
+#[tokio::test]
+async fn what_is_meant_otherwise_deletes_nothing() {
+    let stage = Stage::new().await;
+    stage.configmap("a", json!({})).await;
+    stage.send(&format!("DELETE {CONFIGMAPS}/a"), &json!({ "kind": "Pod", "apiVersion": "v1" })).await.refused(400);
+    stage.ask(&format!("GET {CONFIGMAPS}/a")).await.expect(200);
+}
+
+#[tokio::test]
 async fn how_dependents_are_dealt_with_is_recorded() {
     let stage = Stage::new().await;
     for (policy, finalizer) in [("Foreground", "foregroundDeletion"), ("Orphan", "orphan")] {

@@ -77,6 +77,10 @@ async fn openapi_documents_are_found_by_their_hash() {
 #[tokio::test]
 async fn probes_are_answered_and_readiness_goes_first() {
     let stage = Stage::new().await;
+    for check in ["/livez/ping", "/readyz/storage", "/readyz/shutdown"] {
+        assert_eq!(stage.ask(&format!("GET {check}")).await.code, 200, "{check}");
+    }
+    stage.ask("GET /healthz/nonsense").await.refused(404);
     for probe in ["healthz", "livez", "readyz"] {
         let answer = stage.ask(&format!("GET /{probe}")).await;
         assert_eq!((answer.code, &*answer.bytes), (200, &b"ok"[..]));

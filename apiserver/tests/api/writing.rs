@@ -259,3 +259,57 @@ async fn tokens_of_service_accounts_are_good_until_the_account_goes() {
     stage.ask(&format!("DELETE {accounts}/s")).await.expect(200);
     assert_ne!(stage.send(reviews, &ask).await.expect(201)["status"]["authenticated"], true);
 }
+
+#[tokio::test]
+async fn questions_that_make_no_sense_are_refused() {
+    let stage = Stage::new().await;
+    let reviews = "/apis/authorization.k8s.io/v1";
+    let local = format!("POST {reviews}/namespaces/n/localsubjectaccessreviews");
+    let about = |namespace: &str| {
+        let pods = json!({ "namespace": namespace, "verb": "list", "resource": "pods" });
+        json!({ "metadata": { "namespace": "n" }, "spec": { "user": "eve", "resourceAttributes": pods } })
+    };
+    stage.send(&local, &about("n")).await.expect(201);
+    let (_, message) = stage.send(&local, &about("elsewhere")).await.refused(422);
+    assert!(message.ends_with("must match metadata.namespace"), "{message}");
+    let anybody = stage.send(&format!("POST {reviews}/subjectaccessreviews"), &json!({ "spec": {} })).await.expect(422);
+    assert_eq!(anybody["details"]["causes"].as_array().map(Vec::len), Some(2), "{anybody}");
+    let rules = format!("POST {reviews}/selfsubjectrulesreviews");
+    assert_eq!(stage.send(&rules, &json!({ "spec": {} })).await.refused(400).1, "no namespace on request");
+    stage.send(&rules, &json!({ "spec": { "namespace": "n" } })).await.expect(201);
+}
+
+#[tokio::test]
+async fn kinds_that_had_their_day_come_with_a_warning() {
+    let stage = Stage::new().await;
+    let expected = "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"";
+    for line in ["GET /api/v1/namespaces/n/endpoints", "GET /api/v1/namespaces/n/endpoints/absent"] {
+        assert_eq!(stage.ask(line).await.header("warning"), Some(expected), "{line}");
+    }
+    assert_eq!(stage.ask("GET /api/v1/namespaces/n/services").await.header("warning"), None);
+}
+
+#[tokio::test]
+async fn an_autoscaler_of_version_1_says_that_nothing_runs() {
+    let stage = Stage::new().await;
+    let spec =
+        json!({ "maxReplicas": 2, "scaleTargetRef": { "kind": "Deployment", "name": "d", "apiVersion": "apps/v1" } });
+    let at = "/apis/autoscaling/v1/namespaces/n/horizontalpodautoscalers";
+    let wanted = json!({ "metadata": { "name": "a" }, "spec": spec });
+    let made = stage.send(&format!("POST {at}"), &wanted).await.expect(201);
+    assert_eq!(made["status"], json!({ "currentReplicas": 0, "desiredReplicas": 0 }));
+}
+
+#[tokio::test]
+async fn a_scale_is_of_the_object_it_names() {
+    let stage = Stage::new().await;
+    let pod =
+        json!({ "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+    let spec = json!({ "selector": { "matchLabels": { "a": "b" } }, "template": pod });
+    let at = "/apis/apps/v1/namespaces/n/deployments";
+    stage.send(&format!("POST {at}"), &json!({ "metadata": { "name": "d" }, "spec": spec })).await.expect(201);
+    let scale = |name: &str| json!({ "metadata": { "name": name }, "spec": { "replicas": 4 } });
+    let (_, message) = stage.send(&format!("PUT {at}/d/scale"), &scale("other")).await.refused(400);
+    assert_eq!(message, "the name of the object (other) does not match the name on the URL (d)");
+    stage.send(&format!("PUT {at}/d/scale"), &scale("d")).await.expect(200);
+}

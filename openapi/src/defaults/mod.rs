@@ -19,6 +19,7 @@ mod networking;
 mod plan;
 mod pods;
 mod rbac;
+mod resource;
 mod rule;
 mod scheduling;
 mod storage;
@@ -59,6 +60,7 @@ fn rules() -> Vec<Rule> {
         networking::rules(),
         pods::rules(),
         rbac::rules(),
+        resource::rules(),
         scheduling::rules(),
         storage::rules(),
     ]
@@ -78,9 +80,25 @@ mod tests {
     }
 
     fn check(written: &str, held: &str) {
+        check_kind(("", "v1", "Pod"), written, held);
+    }
+
+    fn check_kind((group, version, kind): (&str, &str, &str), written: &str, held: &str) {
         let mut object: Value = serde_json::from_str(written).unwrap();
-        apply(&mut object, crate::builtin::kind("", "v1", "Pod").unwrap());
+        apply(&mut object, crate::builtin::kind(group, version, kind).unwrap());
         assert_eq!(object, serde_json::from_str::<Value>(held).unwrap(), "{written}");
+    }
+
+    #[test]
+    fn a_claim_is_for_one_device() {
+        let claim = |request: &str| format!(r#"{{"spec": {{"devices": {{"requests": [{request}]}}}}}}"#);
+        let check = |written: &str, held: &str| {
+            check_kind(("resource.k8s.io", "v1", "ResourceClaim"), &claim(written), &claim(held));
+        };
+        check(r#"{"exactly": {}}"#, r#"{"exactly": {"allocationMode": "ExactCount", "count": 1}}"#);
+        check(r#"{"exactly": {"allocationMode": "All"}}"#, r#"{"exactly": {"allocationMode": "All"}}"#);
+        let first = r#"{"firstAvailable": [{"allocationMode": "ExactCount", "count": 1}]}"#;
+        check(r#"{"firstAvailable": [{"count": 1}]}"#, first);
     }
 
     #[test]
