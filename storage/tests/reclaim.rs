@@ -10,6 +10,9 @@ const PER_TXN: u64 = 64;
 /// What the log may have beside four times what is live, in a store as small as these: segments of a megabyte.
 const CONSTANT_BYTES: u64 = 4 << 20;
 
+/// A segment and one more batch, with all that may be carried on beside it.
+const SEGMENT_BYTES_MAX: u64 = (1 << 20) + 4 * PER_TXN * VALUE_BYTES;
+
 /// Which key the nth write goes to; whether it deletes it.
 type Pattern = fn(u64) -> (u64, bool);
 
@@ -19,12 +22,16 @@ fn options() -> Options {
 }
 
 fn bytes_under(dir: &Path) -> u64 {
+    lengths_under(dir).into_iter().sum()
+}
+
+fn lengths_under(dir: &Path) -> Vec<u64> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
-    let bytes = entries.map(|entry| match entry.file_type().unwrap().is_dir() {
-        true => bytes_under(&entry.path()),
-        false => entry.metadata().map_or(0, |metadata| metadata.len()),
+    let lengths = entries.flat_map(|entry| match entry.file_type().unwrap().is_dir() {
+        true => lengths_under(&entry.path()),
+        false => vec![entry.metadata().map_or(0, |metadata| metadata.len())],
     });
-    bytes.sum()
+    lengths.collect()
 }
 
 async fn write(store: &Store, writes: std::ops::Range<u64>, pattern: Pattern) {
@@ -54,6 +61,8 @@ async fn check(pattern: Pattern) {
         let (taken, stats) = (bytes_under(dir.path()), store.stats());
         let bound = 4 * stats.size.bytes + CONSTANT_BYTES;
         assert!(taken <= bound, "round {round}: {taken} bytes for {} live ones", stats.size.bytes);
+        let largest = lengths_under(dir.path()).into_iter().max();
+        assert!(largest < Some(SEGMENT_BYTES_MAX), "round {round}: a segment of {largest:?} bytes");
     }
     let (revision, live) = (store.stats().revision, store.stats().size);
     store.close().await;

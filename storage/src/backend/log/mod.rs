@@ -12,6 +12,8 @@
 mod frame;
 mod places;
 mod replay;
+#[cfg(test)]
+mod tests;
 
 use super::{Anchor, Backend, Batch, Visit, exists, made_whole, sync_dir};
 use crate::error::BackendError;
@@ -57,11 +59,19 @@ struct Open {
     ledger: Option<Vec<u8>>,
     places: Places,
     hasher: RandomState,
-    /// How far the oldest segment has been looked through for what is still needed.
-    cleaned: u64,
+    cleaning: Cleaning,
     /// It cannot be cleaned: part of it can no longer be read.
     stuck: bool,
     buffer: Vec<u8>,
+}
+
+/// How far the oldest segment has been looked through for what is still needed.
+#[derive(Debug, Default)]
+struct Cleaning {
+    /// Where the frame begins that is being looked at; the frame; how many of its entries were looked at.
+    offset: u64,
+    frame: Vec<u8>,
+    entries: usize,
 }
 
 impl LogBackend {
@@ -143,7 +153,7 @@ impl Backend for LogBackend {
 
 impl Open {
     fn new(current: Anchor, next: u64, ledger: Option<Vec<u8>>, places: Places, hasher: RandomState) -> Self {
-        Self { current, next, ledger, places, hasher, cleaned: 0, stuck: false, buffer: Vec::new() }
+        Self { current, next, ledger, places, hasher, cleaning: Cleaning::default(), stuck: false, buffer: Vec::new() }
     }
 
     fn persist(&mut self, dir: &Path, batch: &Batch) -> Result<(), BackendError> {
@@ -207,31 +217,38 @@ impl Open {
         let mut carried = Carried::default();
         let Some((first, end)) = self.worth_cleaning() else { return carried };
         let path = segment_path(dir, first);
-        let begun = self.cleaned;
-        let mut carry = || -> io::Result<()> {
-            let file = File::open(&path)?;
-            let looked = |cleaned: u64| (cleaned - begun) as usize;
-            while self.cleaned < end && carried.bytes.len() < budget && looked(self.cleaned) < LOOKS * budget {
-                let bytes = read_frame(&file, self.cleaned)?;
-                let frame = Frame::parse(&bytes).ok_or(io::ErrorKind::InvalidData)?;
-                for entry in frame.entries() {
-                    let Entry::Put { key, at, bytes } = entry else { continue };
-                    let offset = (self.cleaned + at as u64) as u32;
-                    let place = Place { segment: first, offset, length: bytes.len() as u32 };
-                    if self.places.holds(Id::of(key, &self.hasher), place) {
-                        carried.add(bytes);
-                    }
-                }
-                self.cleaned += bytes.len() as u64;
-            }
-            Ok(())
-        };
-        if let Err(error) = carry() {
+        if let Err(error) = self.carry(&path, first, end, budget, &mut carried) {
             // Everything is in memory still, and can be backed up. Refusing to write would not make it better.
             tracing::error!(%error, path = %path.display(), "a segment cannot be read any more; make a backup");
             self.stuck = true;
         }
         carried
+    }
+
+    fn carry(&mut self, path: &Path, first: u64, end: u64, budget: usize, carried: &mut Carried) -> io::Result<()> {
+        let file = File::open(path)?;
+        let mut looked = 0;
+        while self.cleaning.offset < end && looked < LOOKS * budget {
+            let Cleaning { offset, frame, entries } = &mut self.cleaning;
+            if frame.is_empty() {
+                *frame = read_frame(&file, *offset)?;
+                looked += frame.len();
+            }
+            let read = Frame::trusted(frame).ok_or(io::ErrorKind::InvalidData)?;
+            for entry in read.entries().skip(*entries) {
+                if carried.bytes.len() >= budget {
+                    return Ok(());
+                }
+                *entries += 1;
+                let Entry::Put { key, at, bytes } = entry else { break };
+                let place = Place { segment: first, offset: *offset as u32 + at as u32, length: bytes.len() as u32 };
+                if self.places.holds(Id::of(key, &self.hasher), place) {
+                    carried.add(bytes);
+                }
+            }
+            self.cleaning = Cleaning { offset: *offset + frame.len() as u64, ..Cleaning::default() };
+        }
+        Ok(())
     }
 
     /// Lets go of the oldest segments that nobody needs.
@@ -244,7 +261,7 @@ impl Open {
         self.append(dir, &Batch { ledger, ..Batch::default() }, &Carried::default(), gone)?;
         for _ in 0..gone {
             let Some(segment) = self.places.drop_oldest() else { break };
-            self.cleaned = 0;
+            self.cleaning = Cleaning::default();
             // If it comes back after a loss of power, it is older than what the last frame says is needed.
             let path = segment_path(dir, segment.first);
             if let Err(error) = std::fs::remove_file(&path) {
@@ -255,6 +272,7 @@ impl Open {
     }
 }
 
+/// The frame that begins at `at`, checked.
 fn read_frame(file: &File, at: u64) -> io::Result<Vec<u8>> {
     let mut head = [0; HEAD_BYTES];
     file.read_exact_at(&mut head, at)?;
@@ -264,7 +282,9 @@ fn read_frame(file: &File, at: u64) -> io::Result<Vec<u8>> {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     let mut bytes = vec![0; length];
-    file.read_exact_at(&mut bytes, at).map(|()| bytes)
+    file.read_exact_at(&mut bytes, at)?;
+    Frame::parse(&bytes).ok_or(io::ErrorKind::InvalidData)?;
+    Ok(bytes)
 }
 
 /// Reads pairs, some way ahead: those that follow each other are mostly beside each other.
