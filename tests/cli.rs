@@ -299,8 +299,7 @@ fn a_server_that_is_told_to_stop_says_nothing_is_wrong() {
     let dir = place.name("made/by/serve");
     let serving = Serving::start(["--data-dir", &dir]);
     let port = serving.port();
-    let expected =
-        format!("ready: https://127.0.0.1:{port}, kubeconfig {dir}/admin.kubeconfig; log store in {dir}, ");
+    let expected = format!("ready: https://127.0.0.1:{port}, kubeconfig {dir}/admin.kubeconfig; log store in {dir}, ");
     assert!(serving.ready.starts_with(&expected), "{}", serving.ready);
     let kubeconfig = std::fs::read_to_string(place.path("made/by/serve/admin.kubeconfig")).unwrap();
     assert!(kubeconfig.contains(&format!("https://127.0.0.1:{port}")));
