@@ -29,7 +29,7 @@ pub struct Config {
 #[derive(Args, Clone, Debug)]
 pub struct ServeFlags {
     /// What keeps the data
-    #[arg(long, value_enum, default_value_t = StorageKind::Fjall)]
+    #[arg(long, value_enum, default_value_t = StorageKind::Log)]
     pub storage: StorageKind,
     /// The directory of the store, the certificates and admin.kubeconfig; made if there is none
     #[arg(long, value_name = "DIR")]
@@ -78,6 +78,8 @@ pub struct EtcdFlags {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StorageKind {
     /// The embedded default
+    Log,
+    /// Embedded; what is overwritten again and again stays on the disk
     Fjall,
     /// Embedded, slower
     Sled,
@@ -108,6 +110,7 @@ impl TryFrom<ServeFlags> for Config {
             #[cfg(feature = "etcd")]
             StorageKind::Etcd => etcd(flags.etcd)?,
             StorageKind::Memory => Place::Memory,
+            StorageKind::Log => Place::Dir { dir: flags.data_dir.clone(), engine: Engine::Log },
             StorageKind::Fjall => Place::Dir { dir: flags.data_dir.clone(), engine: Engine::Fjall },
             StorageKind::Sled => Place::Dir { dir: flags.data_dir.clone(), engine: Engine::Sled },
         };

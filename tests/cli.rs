@@ -179,7 +179,7 @@ fn entries_by_name(dir: &Path) -> Vec<String> {
 
 #[test]
 fn a_store_tells_the_same_running_stopped_and_as_a_backup() {
-    for engine in [Engine::Fjall, Engine::Sled] {
+    for engine in [Engine::Log, Engine::Fjall, Engine::Sled] {
         let place = Room::new();
         let dir = place.store("data", engine);
         let names = entries_by_name(&place.path("data"));
@@ -218,10 +218,10 @@ fn a_store_tells_the_same_running_stopped_and_as_a_backup() {
 #[test]
 fn inspect_sums_up_narrows_down_and_shows_any_byte() {
     let place = Room::new();
-    let dir = place.store("data", Engine::Fjall);
+    let dir = place.store("data", Engine::Log);
     let table = hanse(["storage", "inspect", &dir, "--limit", "2", "--values"]).fine();
     let lines: Vec<&str> = table.lines().collect();
-    assert_eq!(lines[0], format!("{dir}: fjall store, stopped"));
+    assert_eq!(lines[0], format!("{dir}: log store, stopped"));
     assert_eq!(lines[1..4], ["revision  33", "oldest    0", "keys      31"]);
     assert!(lines.contains(&"large/        1  300,009"), "{table}");
     assert!(lines.contains(&r"\x00\xff/\x07       32        32            3  \xfe\xfe\xfe"), "{table}");
@@ -237,8 +237,8 @@ fn inspect_sums_up_narrows_down_and_shows_any_byte() {
 }
 
 #[test]
-fn a_backup_is_restored_with_the_other_engine_and_later_revisions() {
-    for (from, to) in [(Engine::Fjall, Engine::Sled), (Engine::Sled, Engine::Fjall)] {
+fn a_backup_is_restored_with_another_engine_and_later_revisions() {
+    for (from, to) in [(Engine::Log, Engine::Sled), (Engine::Sled, Engine::Fjall), (Engine::Fjall, Engine::Log)] {
         let place = Room::new();
         let dir = place.store("data", from);
         let (backup, copy) = (place.name("backup"), place.name("copy"));
@@ -259,7 +259,7 @@ fn a_backup_is_restored_with_the_other_engine_and_later_revisions() {
 #[test]
 fn standard_output_and_input_will_do() {
     let place = Room::new();
-    let dir = place.store("data", Engine::Fjall);
+    let dir = place.store("data", Engine::Log);
     let written = command(["storage", "backup", &dir, "--to", "-"]).output().unwrap();
     let report = Said::from(written.clone());
     assert_eq!(report.code, Some(0));
@@ -275,7 +275,7 @@ fn standard_output_and_input_will_do() {
 
 #[test]
 fn a_killed_server_leaves_a_sound_store() {
-    for engine in [Engine::Fjall, Engine::Sled] {
+    for engine in [Engine::Log, Engine::Fjall, Engine::Sled] {
         let place = Room::new();
         let dir = place.store("data", engine);
         let before = inspected(&dir);
@@ -299,8 +299,7 @@ fn a_server_that_is_told_to_stop_says_nothing_is_wrong() {
     let dir = place.name("made/by/serve");
     let serving = Serving::start(["--data-dir", &dir]);
     let port = serving.port();
-    let expected =
-        format!("ready: https://127.0.0.1:{port}, kubeconfig {dir}/admin.kubeconfig; fjall store in {dir}, ");
+    let expected = format!("ready: https://127.0.0.1:{port}, kubeconfig {dir}/admin.kubeconfig; log store in {dir}, ");
     assert!(serving.ready.starts_with(&expected), "{}", serving.ready);
     let kubeconfig = std::fs::read_to_string(place.path("made/by/serve/admin.kubeconfig")).unwrap();
     assert!(kubeconfig.contains(&format!("https://127.0.0.1:{port}")));
@@ -316,7 +315,7 @@ fn a_server_that_is_told_to_stop_says_nothing_is_wrong() {
 #[test]
 fn a_store_has_one_server_and_one_engine() {
     let place = Room::new();
-    let dir = place.store("data", Engine::Fjall);
+    let dir = place.store("data", Engine::Log);
     let serving = Serving::start(["--data-dir", &dir]);
     let second = hanse(["serve", "--listen", "127.0.0.1:0", "--data-dir", &dir]).refused();
     let in_use = "is in use by another process; stop it, or choose another directory";
@@ -326,13 +325,13 @@ fn a_store_has_one_server_and_one_engine() {
     assert_eq!(busy, format!("hanse: cannot listen on {address}: Address already in use (os error 98)\n"));
     assert_eq!(serving.stop("TERM").code, Some(0));
     let other = hanse(["serve", "--listen", "127.0.0.1:0", "--data-dir", &dir, "--storage", "sled"]).refused();
-    assert!(other.contains("holds a fjall store, not sled; open it as fjall"), "{other}");
+    assert!(other.contains("holds a log store, not sled; open it as log"), "{other}");
 }
 
 #[test]
 fn a_damaged_backup_is_refused_and_nothing_comes_of_it() {
     let place = Room::new();
-    let dir = place.store("data", Engine::Fjall);
+    let dir = place.store("data", Engine::Log);
     let (backup, copy) = (place.name("backup"), place.name("copy"));
     hanse(["storage", "backup", &dir, "--to", &backup]).fine();
     let sound = std::fs::read(&backup).unwrap();
@@ -358,7 +357,7 @@ fn a_damaged_backup_is_refused_and_nothing_comes_of_it() {
 #[test]
 fn what_is_there_is_never_written_over() {
     let place = Room::new();
-    let dir = place.store("data", Engine::Fjall);
+    let dir = place.store("data", Engine::Log);
     let backup = place.name("backup");
     hanse(["storage", "backup", &dir, "--to", &backup]).fine();
     let refused = hanse(["storage", "restore", &dir, "--from", &backup]).refused();
@@ -375,7 +374,7 @@ fn what_is_there_is_never_written_over() {
 
 #[test]
 fn a_store_that_lost_something_does_not_verify() {
-    for engine in [Engine::Fjall, Engine::Sled] {
+    for engine in [Engine::Log, Engine::Fjall, Engine::Sled] {
         let place = Room::new();
         let dir = place.store("data", engine);
         std::fs::remove_dir_all(place.path("data").join(engine.name())).unwrap();
@@ -425,7 +424,7 @@ fn who_asks_wrongly_is_told_so_with_exit_code_2() {
 #[test]
 fn a_reader_that_has_seen_enough_is_not_an_error() {
     let place = Room::new();
-    let dir = place.store("data", Engine::Fjall);
+    let dir = place.store("data", Engine::Log);
     let mut child = command(["storage", "inspect", &dir, "--values"]).spawn().unwrap();
     child.stdout.take().unwrap().read_exact(&mut [0; 1]).unwrap();
     assert_eq!(ended(child).code, Some(0));

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   lock           held by the process that has the store open
-//!   format         "hanse-store 1 fjall"
+//!   format         "hanse-store 1 log"
 //!   acknowledged   the witness
-//!   fjall/         the engine's files, under its name
+//!   log/           the engine's files, under its name
 //!   control.sock   where the holder hands out copies
 //! ```
 

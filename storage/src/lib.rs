@@ -33,7 +33,7 @@ mod watch;
 mod witness;
 mod writer;
 
-pub use backend::{Backend, Batch, Faults, FaultyBackend, FjallBackend, MemoryBackend, SledBackend, Visit};
+pub use backend::{Backend, Batch, Faults, FaultyBackend, FjallBackend, LogBackend, MemoryBackend, SledBackend, Visit};
 pub use backup::{BackupSummary, read as read_backup};
 pub use commit::Committed;
 pub use control::copy_of_running;

@@ -115,8 +115,8 @@ fn read_part(
 ) -> Result<(), BackendError> {
     backend.scan(from, to, &mut |key, value| {
         let damaged = |what: String| BackendError::Damaged { path: path.to_owned(), what };
-        let record = Record::decode(key, value).map_err(|damage| damaged(damage.to_string()))?;
-        loaded.found.add(&record);
+        let (record, checksum) = Record::decode(key, value).map_err(|damage| damaged(damage.to_string()))?;
+        loaded.found.add(checksum);
         loaded.slots.push((record.key, record.slot));
         Ok(ControlFlow::Continue(()))
     })

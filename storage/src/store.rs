@@ -278,8 +278,8 @@ fn copy_into(backend: &mut dyn Backend, from: impl Read, bump: u64) -> Result<Ba
     let summary = backup::read(from, |entry| {
         let crate::index::Version { created, modified, value } = entry.version;
         let record = Record { key: entry.key, slot: crate::index::Slot { modified, created, value: Some(value) } };
-        ledger.add(&record);
-        let encoded = record.encode();
+        let (encoded, checksum) = record.encode();
+        ledger.add(checksum);
         bytes += encoded.len();
         batch.puts.push((record.physical_key(), encoded));
         if batch.puts.len() >= RESTORE_RECORDS || bytes >= RESTORE_BYTES {

@@ -30,6 +30,7 @@ fn embedded(engine: Engine) -> Fixture {
 
 storage::conformance!(on_memory, memory());
 storage::conformance!(on_faulty, faulty());
+storage::conformance!(on_log, embedded(Engine::Log));
 storage::conformance!(on_fjall, embedded(Engine::Fjall));
 storage::conformance!(on_sled, embedded(Engine::Sled));
 

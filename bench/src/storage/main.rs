@@ -27,18 +27,38 @@ pub struct Plan {
     overwrites: u64,
     watchers: Vec<usize>,
     scratch: PathBuf,
+    /// The measures and the peers, by the beginnings of their names; all if there are none.
+    only: Vec<String>,
+    peers: Vec<String>,
 }
 
 impl Plan {
     fn from_args() -> Self {
         let quick = std::env::args().any(|argument| argument == "--quick");
         let scratch = std::env::current_dir().unwrap_or_default().join("target/bench");
-        let full =
-            Self { seconds: 5.0, objects: 1_000_000, overwrites: 5_000_000, watchers: vec![1, 100, 10_000], scratch };
+        let full = Self {
+            seconds: 5.0,
+            objects: 1_000_000,
+            overwrites: 5_000_000,
+            watchers: vec![1, 100, 10_000],
+            scratch,
+            only: listed("--only="),
+            peers: listed("--peers="),
+        };
         let planned = if quick { Self { seconds: 1.0, objects: 100_000, overwrites: 250_000, ..full } } else { full };
         let overwrites = std::env::args().find_map(|argument| argument.strip_prefix("--overwrites=")?.parse().ok());
         Self { overwrites: overwrites.unwrap_or(planned.overwrites), ..planned }
     }
+}
+
+/// What the argument lists behind `flag`, separated by commas.
+fn listed(flag: &str) -> Vec<String> {
+    let argument = std::env::args().find_map(|argument| argument.strip_prefix(flag).map(str::to_owned));
+    argument.iter().flat_map(|list| list.split(',')).map(str::to_owned).collect()
+}
+
+fn chosen(from: &[String], name: &str) -> bool {
+    from.is_empty() || from.iter().any(|beginning| name.starts_with(beginning.as_str()))
 }
 
 fn main() {
@@ -53,7 +73,8 @@ fn main() {
 }
 
 async fn run(plan: &Plan) {
-    let mut report = Report::new(Peer::ALL.map(Peer::name).to_vec());
+    let peers: Vec<Peer> = Peer::ALL.into_iter().filter(|peer| chosen(&plan.peers, peer.name())).collect();
+    let mut report = Report::new(peers.iter().map(|peer| peer.name()).collect());
     report.note(format!(
         "{} cores; keys of ~70 B, values of 1,536 B; {} objects, {} overwrites; {} s for each throughput figure",
         disk::cores(),
@@ -63,8 +84,11 @@ async fn run(plan: &Plan) {
     ));
     report.note(format!("raw disk: {}", disk::raw_syncs(&plan.scratch, plan.seconds, &workload::value(0))));
     for measure in [commits::NAME, reads::NAME, fanout::NAME, bulk::NAME, bulk::OVERWRITES] {
+        if !chosen(&plan.only, measure) {
+            continue;
+        }
         eprintln!("{measure} ...");
-        for peer in Peer::ALL {
+        for peer in peers.iter().copied() {
             let rows = match measure {
                 commits::NAME => commits::measure(plan, peer).await,
                 reads::NAME => reads::measure(plan, peer).await,

@@ -10,16 +10,18 @@ use storage::{Engine, KeyRange, Options, Place, Store, Txn};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
+    Log,
     Fjall,
     Sled,
     Etcd,
 }
 
 impl Peer {
-    pub const ALL: [Self; 3] = [Self::Fjall, Self::Sled, Self::Etcd];
+    pub const ALL: [Self; 4] = [Self::Log, Self::Fjall, Self::Sled, Self::Etcd];
 
     pub fn name(self) -> &'static str {
         match self {
+            Self::Log => "log",
             Self::Fjall => "fjall",
             Self::Sled => "sled",
             Self::Etcd => "etcd",

@@ -18,7 +18,7 @@ pub(in crate::cli) struct Flags {
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
     /// The engine of the new store, whatever the old one's was
-    #[arg(long, value_enum, default_value_t = Embedded::Fjall)]
+    #[arg(long, value_enum, default_value_t = Embedded::Log)]
     storage: Embedded,
     /// How many revisions to skip
     ///
@@ -30,12 +30,14 @@ pub(in crate::cli) struct Flags {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Embedded {
+    Log,
     Fjall,
     Sled,
 }
 
 pub(super) fn run(flags: &Flags) -> Result<(), Error> {
     let engine = match flags.storage {
+        Embedded::Log => Engine::Log,
         Embedded::Fjall => Engine::Fjall,
         Embedded::Sled => Engine::Sled,
     };

@@ -4,11 +4,13 @@
 
 mod faulty;
 pub(crate) mod fjall;
+mod log;
 mod memory;
 pub(crate) mod sled;
 
 pub use faulty::{Faults, FaultyBackend};
 pub use fjall::FjallBackend;
+pub use log::LogBackend;
 pub use memory::MemoryBackend;
 pub use sled::SledBackend;
 
@@ -25,7 +27,8 @@ pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, BackendE
 
 /// An embedded engine. One thread writes; several may scan at once.
 pub trait Backend: Send + Sync {
-    /// Walks all pairs from the key `from` (included) to `to` (excluded), in order of their keys.
+    /// Walks all pairs from the key `from` (included) to `to` (excluded), in order of the first eight bytes of their
+    /// keys.
     fn scan(&self, from: &[u8], to: &[u8], visit: &mut Visit<'_>) -> Result<(), BackendError>;
 
     /// The ledger of the last batch; `None` if there was none.
@@ -95,6 +98,7 @@ fn sync_all_in(dir: &Path) -> io::Result<()> {
 
 /// A file that must stay where it is while an engine is open: writes and syncs to a removed file succeed as if nothing
 /// had happened.
+#[derive(Debug)]
 struct Anchor {
     path: PathBuf,
     file: File,

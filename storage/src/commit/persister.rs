@@ -154,8 +154,9 @@ impl Persister {
             for (key, value) in writes {
                 let slot = created.slot(&self.shared, key, *revision, value.clone());
                 let record = Record { key: key.clone(), slot };
-                ledger.add(&record);
-                batch.puts.push((record.physical_key(), record.encode()));
+                let (encoded, checksum) = record.encode();
+                ledger.add(checksum);
+                batch.puts.push((record.physical_key(), encoded));
             }
             ledger.revision = *revision;
         }

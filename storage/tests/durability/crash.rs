@@ -12,6 +12,13 @@ const WRITERS: usize = 6;
 const KILLS: u64 = 55;
 
 #[test]
+fn the_log_loses_nothing_to_kill() {
+    if !child::wrote() {
+        kill_again_and_again(Engine::Log, "crash::the_log_loses_nothing_to_kill");
+    }
+}
+
+#[test]
 fn fjall_loses_nothing_to_kill() {
     if !child::wrote() {
         kill_again_and_again(Engine::Fjall, "crash::fjall_loses_nothing_to_kill");

@@ -12,6 +12,11 @@ use storage::{Engine, Options, Place, Store, Txn};
 const PAGE: u64 = 4096;
 
 #[test]
+fn damage_to_the_log_is_harmless_or_named() {
+    damage_again_and_again(Engine::Log, "damage::damage_to_the_log_is_harmless_or_named");
+}
+
+#[test]
 fn damage_to_fjall_is_harmless_or_named() {
     damage_again_and_again(Engine::Fjall, "damage::damage_to_fjall_is_harmless_or_named");
 }

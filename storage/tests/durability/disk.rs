@@ -17,7 +17,7 @@ use storage::{
     BackendError, CommitError, Committed, Engine, KeyRange, OpenError, Options, Place, Revision, Store, Txn,
 };
 
-/// Runs `body` for both engines, with mounts of its own, where nobody may ignore permissions.
+/// Runs `body` for every engine, with mounts of its own, where nobody may ignore permissions.
 fn confined(name: &str, body: impl AsyncFn(Engine, &Path)) {
     if child::role().is_none() {
         return with_own_mounts(name, "confined").unwrap_or_else(|why| {
@@ -25,7 +25,7 @@ fn confined(name: &str, body: impl AsyncFn(Engine, &Path)) {
         });
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
-    for engine in [Engine::Fjall, Engine::Sled] {
+    for engine in [Engine::Log, Engine::Fjall, Engine::Sled] {
         let dir = tempfile::tempdir().unwrap();
         runtime.block_on(body(engine, dir.path()));
     }
@@ -167,7 +167,7 @@ fn two_processes_cannot_have_one_directory() {
         }
         return;
     }
-    for engine in [Engine::Fjall, Engine::Sled] {
+    for engine in [Engine::Log, Engine::Fjall, Engine::Sled] {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&place(dir.path(), engine), Options::default()).unwrap();
         let mut second = child::command(name, "second");

@@ -10,7 +10,7 @@ const IMAGE_MEGABYTES: u64 = 256;
 fn on_ext4(name: &str, body: impl AsyncFn(Engine, &Path, &Path)) {
     on_images(name, || {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
-        for engine in [Engine::Fjall, Engine::Sled] {
+        for engine in [Engine::Log, Engine::Fjall, Engine::Sled] {
             let dir = tempfile::tempdir().unwrap();
             let image = dir.path().join("image");
             mounts::format(&image, IMAGE_MEGABYTES).unwrap();

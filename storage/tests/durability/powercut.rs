@@ -22,6 +22,11 @@ const POWER_CUTS: u64 = 6;
 const IMAGE_MEGABYTES: u64 = 2048;
 
 #[test]
+fn the_log_loses_nothing_to_a_power_cut() {
+    cut_again_and_again(Engine::Log, "powercut::the_log_loses_nothing_to_a_power_cut");
+}
+
+#[test]
 fn fjall_loses_nothing_to_a_power_cut() {
     cut_again_and_again(Engine::Fjall, "powercut::fjall_loses_nothing_to_a_power_cut");
 }

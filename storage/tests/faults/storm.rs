@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use storage::conformance::KeptMemory;
 use storage::{
-    Backend, Change, CommitError, Entry, Expect, Faults, FaultyBackend, FjallBackend, Key, KeyRange, Options, Revision,
-    SledBackend, Store, Txn, Version,
+    Backend, Change, CommitError, Entry, Expect, Faults, FaultyBackend, FjallBackend, Key, KeyRange, LogBackend,
+    Options, Revision, SledBackend, Store, Txn, Version,
 };
 
 const WRITERS: usize = 12;
@@ -172,6 +172,16 @@ async fn storms_leave_a_whole_history_in_memory() {
         let again = kept.clone();
         let reopened = move || Store::on(Box::new(again), Options::default()).unwrap();
         in_time(&format!("seed {seed}"), storm(kept, seed, one_in, 40, reopened)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn storms_leave_a_whole_history_in_the_log() {
+    for seed in 11..15 {
+        let dir = tempfile::tempdir().unwrap();
+        let backend = || LogBackend::open(dir.path().join("engine")).unwrap();
+        let reopened = || Store::on(Box::new(backend()), Options::default()).unwrap();
+        in_time("the log", storm(backend(), seed, 10, 40, reopened)).await;
     }
 }
 

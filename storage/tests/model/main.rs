@@ -45,6 +45,11 @@ proptest! {
     #![proptest_config(config(12))]
 
     #[test]
+    fn the_log_shows_what_the_model_shows(ops in ops(60, false)) {
+        embedded(Engine::Log, &ops);
+    }
+
+    #[test]
     fn fjall_shows_what_the_model_shows(ops in ops(60, false)) {
         embedded(Engine::Fjall, &ops);
     }
