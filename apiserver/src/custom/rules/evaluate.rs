@@ -2,7 +2,7 @@
 //!
 //! On an update a value that did not change is not blamed for breaking a rule, unless the rule is about the change.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use expression::{Budget, Error, Input, Value};
 use openapi::FieldError;
@@ -31,12 +31,12 @@ struct Tie<'a> {
     new: &'a Json,
     old: &'a Json,
     /// Found out at most once: many rules may ask.
-    same: OnceCell<bool>,
+    same: OnceLock<bool>,
 }
 
 impl<'a> Tie<'a> {
     fn new(node: &'a Node, new: &'a Json, old: &'a Json) -> Self {
-        Self { node, new, old, same: OnceCell::new() }
+        Self { node, new, old, same: OnceLock::new() }
     }
 
     fn is_same(&self) -> bool {
