@@ -2,8 +2,8 @@
 
 use crate::Plan;
 use crate::objects::{collection, create};
-use crate::peers::Server;
 use bench::hammer::Timings;
+use bench::peers::Server;
 use bench::table::{Aim, Row};
 use bytes::Bytes;
 use http::Method;

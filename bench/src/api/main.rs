@@ -3,17 +3,14 @@
 //! Ratios come first, because these machines are noisy and a ratio within one run is worth more than a number across
 //! two. Both servers run throughout; each measure takes one after the other.
 
-mod client;
 mod fanout;
-mod kubeconfig;
 mod objects;
-mod peers;
 mod requests;
 mod standing;
 
-use bench::disk;
+use bench::peers::{Peer, Server};
 use bench::table::Report;
-use peers::{Peer, Server};
+use bench::{client, disk};
 use std::path::PathBuf;
 
 #[global_allocator]
@@ -60,7 +57,7 @@ async fn run(plan: &Plan) {
     let mut servers = Vec::new();
     for peer in Peer::ALL {
         eprintln!("starting {} ...", peer.name());
-        let server = Server::start(peer, plan).await;
+        let server = Server::start(peer, &plan.scratch, &plan.hanse).await;
         let names = [requests::CREATED, requests::UPDATED].map(str::to_owned).into_iter();
         let names = names.chain(standing::namespaces(plan)).chain(fanout::namespaces());
         objects::make_namespaces(&server.client(1).await, names).await;

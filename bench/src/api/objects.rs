@@ -1,6 +1,6 @@
 //! The ConfigMaps that everybody gets, and where they live.
 
-use crate::client::Client;
+use bench::client::Client;
 use http::Method;
 
 pub const DATA_BYTES: usize = 1024;

@@ -2,9 +2,9 @@
 
 use crate::Plan;
 use crate::objects::{collection, create, name, object, resource_version};
-use crate::peers::Server;
 use crate::standing;
 use bench::hammer::{Timings, hammer};
+use bench::peers::Server;
 use bench::table::{Aim, Row};
 use http::Method;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use crate::Plan;
 use crate::objects::{collection, create};
-use crate::peers::{Peer, Server};
 use bench::hammer::hammer;
+use bench::peers::{Peer, Server};
 use bench::table::{Aim, Row};
 use http::Method;
 use serde_json::Value;

@@ -1,9 +1,8 @@
 //! The servers that are compared, each started on an empty directory.
 
-use crate::Plan;
 use crate::client::Client;
+use crate::disk::rss_bytes;
 use crate::kubeconfig::Access;
-use bench::disk::rss_bytes;
 use http::StatusCode;
 use std::fs::File;
 use std::path::Path;
@@ -31,11 +30,11 @@ impl Peer {
         }
     }
 
-    fn command(self, plan: &Plan, dir: &Path) -> Command {
+    fn command(self, hanse: &Path, dir: &Path) -> Command {
         let mut command;
         match self {
             Self::Hanse => {
-                command = Command::new(&plan.hanse);
+                command = Command::new(hanse);
                 command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]);
             }
             Self::Kube => command = Command::new("tests/peers/kube.sh"),
@@ -56,11 +55,12 @@ pub struct Server {
 }
 
 impl Server {
-    pub async fn start(peer: Peer, plan: &Plan) -> Self {
-        let dir = tempfile::tempdir_in(&plan.scratch).expect("a directory");
-        let log = File::create(plan.scratch.join(format!("{}.log", peer.name()))).expect("a log");
+    /// Starts one in a directory of its own below `scratch`; `hanse` is the binary to measure.
+    pub async fn start(peer: Peer, scratch: &Path, hanse: &Path) -> Self {
+        let dir = tempfile::tempdir_in(scratch).expect("a directory");
+        let log = File::create(scratch.join(format!("{}.log", peer.name()))).expect("a log");
         let data = dir.path().join("data");
-        let mut command = peer.command(plan, &data);
+        let mut command = peer.command(hanse, &data);
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a log")).stderr(log);
         let start = Instant::now();
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", peer.name()));

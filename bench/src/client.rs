@@ -38,7 +38,7 @@ impl Client {
         Ok(Self { access: access.clone(), connections: Arc::new(connections) })
     }
 
-    /// Sends as the client of this number; the answer's body is still to come.
+    /// Sends as the client of this number; the answer's body is still to come. What is patched is applied.
     pub async fn send(
         &self,
         client: u64,
@@ -46,13 +46,14 @@ impl Client {
         path: &str,
         body: String,
     ) -> Result<Response<Incoming>, Failure> {
+        let content_type = if method == Method::PATCH { "application/apply-patch+yaml" } else { "application/json" };
         let uri = format!("https://{}{}{path}", self.access.authority, self.access.prefix);
         let mut request = Request::builder().method(method).uri(uri).header(header::ACCEPT, "application/json");
         if let Some(token) = &self.access.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }
         if !body.is_empty() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+            request = request.header(header::CONTENT_TYPE, content_type);
         }
         let mut sender = self.connections[client as usize % self.connections.len()].clone();
         sender.ready().await?;
