@@ -23,6 +23,7 @@ const CRATE_EDGES: &[(&str, &str)] = &[
     ("hanse", "certs"),
     ("apiserver", "storage"),
     ("apiserver", "openapi"),
+    ("apiserver", "expression"),
     ("bench", "storage"),
 ];
 

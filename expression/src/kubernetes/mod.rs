@@ -46,12 +46,23 @@ use crate::value::{Error, Opaque, Value};
 
 /// All of them.
 pub fn libraries() -> Vec<Library> {
+    let mut all = without_patches();
+    all.push(patches());
+    all
+}
+
+/// What is for those alone who write patches.
+pub fn patches() -> Library {
+    jsonpatch::library()
+}
+
+/// What expressions have anywhere.
+pub fn without_patches() -> Vec<Library> {
     vec![
         authorizer::library(),
         cidr::library(),
         format::library(),
         ip::library(),
-        jsonpatch::library(),
         lists::library(),
         quantity::library(),
         regex::library(),

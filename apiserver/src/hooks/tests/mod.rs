@@ -4,7 +4,7 @@ mod calling;
 mod converting;
 mod matching;
 mod mutating;
-mod stage;
+pub(crate) mod stage;
 mod tls;
 mod validating;
 mod vectors;
