@@ -105,6 +105,7 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 	cd apiserver/generate/apply && go run .
 	cd apiserver/generate/hooks && go run .
 	cd apiserver/generate/rules && go run .
+	cd apiserver/generate/policies && go run .
 	cd expression/generate && go run .
 
 bench: bench-storage bench-api bench-extend ## Measure everything that can be measured

@@ -272,6 +272,26 @@ impl ApiError {
         }))
     }
 
+    /// A policy does not want it. The code is that of the reason.
+    pub fn denied_by_policy(resource: &ResourceDef, name: &str, message: &str, reason: &'static str) -> Self {
+        let mut error = Self::forbidden(resource, name, message).because("", message, "");
+        error.0.code = match reason {
+            "Forbidden" => 403,
+            "Unauthorized" => 401,
+            "RequestEntityTooLarge" => 413,
+            _ => 422,
+        };
+        error.0.reason = reason.into();
+        error
+    }
+
+    /// Policies could not change it as they should. The first of the causes is the message; the code is always the same.
+    pub fn unchanged_by_policies(resource: &ResourceDef, name: &str, reason: &'static str, causes: &[String]) -> Self {
+        let mut error = Self::new(403, reason, causes.first().cloned().unwrap_or_default());
+        error = error.about(&resource.group, &resource.plural, name);
+        causes.iter().fold(error, |error, cause| error.because("", cause, ""))
+    }
+
     /// The same, with what its author should be told besides.
     #[must_use]
     pub fn with_warnings(mut self, mut warnings: Vec<String>) -> Self {

@@ -30,6 +30,7 @@ pub mod options;
 pub mod patch;
 pub mod pipeline;
 pub mod place;
+pub mod policy;
 pub mod print;
 pub mod render;
 pub mod resources;

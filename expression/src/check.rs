@@ -188,6 +188,9 @@ impl Checker<'_, '_> {
     }
 
     fn object_field(&mut self, id: Id, object: &crate::types::Object, field: &str) -> Type {
+        if object.is_open {
+            return Type::Dyn;
+        }
         if object.fields.is_none() {
             self.complain(id, format!("unexpected failed resolution of '{}'", object.name));
             return Type::Error;

@@ -375,6 +375,13 @@ fn read_any(json: &Json) -> Value<'_> {
     }
 }
 
+/// An object of which nothing is declared.
+impl<'a> From<&'a serde_json::Map<String, Json>> for Value<'a> {
+    fn from(map: &'a serde_json::Map<String, Json>) -> Self {
+        Value::Map(Map(Entries::Map(map, &ANY)))
+    }
+}
+
 fn mismatch(form: &Form, json: &Json) -> String {
     let expected = match form {
         Form::IntOrString => {

@@ -21,6 +21,8 @@ pub(crate) struct Base {
     pub(crate) types: HashMap<Box<str>, Type>,
     pub(crate) equalities: Vec<(Type, Estimate)>,
     pub(crate) macros: Vec<Macro>,
+    /// Names of open types: what they and names below them stand for may have any fields.
+    pub(crate) open: Vec<&'static str>,
 }
 
 static STANDARD: LazyLock<Arc<Base>> = LazyLock::new(|| {
@@ -59,6 +61,7 @@ impl Base {
         }
         self.equalities.extend(library.equalities.iter().cloned());
         self.macros.extend(library.macros.iter().copied());
+        self.open.extend(library.open.iter().copied());
     }
 }
 
@@ -96,6 +99,9 @@ impl Environment {
 
     /// A type by its name: of the libraries, or of an object that a variable has somewhere.
     pub(crate) fn find_type(&self, name: &str) -> Option<Type> {
-        self.base.types.get(name).cloned()
+        let below =
+            |root: &&&str| name.strip_prefix(**root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let open = || self.base.open.iter().find(below).map(|_| Type::open(name));
+        self.base.types.get(name).cloned().or_else(open)
     }
 }

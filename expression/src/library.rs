@@ -142,6 +142,7 @@ pub struct Library {
     pub(crate) types: Vec<Type>,
     pub(crate) equalities: Vec<(Type, Estimate)>,
     pub(crate) macros: Vec<Macro>,
+    pub(crate) open: Vec<&'static str>,
 }
 
 /// Calls that are rewritten before they are checked. Those of the language itself are always there.
@@ -171,6 +172,12 @@ impl Library {
     /// A type that expressions may name, as in `type(x) == net.IP`.
     pub fn declare(mut self, ty: Type) -> Library {
         self.types.push(ty);
+        self
+    }
+
+    /// Object types that can be written with any fields: `Name{…}`, `Name.field{…}`, and so on.
+    pub fn open(mut self, name: &'static str) -> Library {
+        self.open.push(name);
         self
     }
 

@@ -54,7 +54,12 @@ impl Type {
 
     /// An object type of which only the name is known: a field of it cannot be selected.
     pub fn object(name: &str) -> Type {
-        Type::Object(Arc::new(Object { name: name.into(), fields: None }))
+        Type::Object(Arc::new(Object { name: name.into(), fields: None, is_open: false }))
+    }
+
+    /// An object type with whatever fields an expression gives it.
+    pub fn open(name: &str) -> Type {
+        Type::Object(Arc::new(Object { name: name.into(), fields: None, is_open: true }))
     }
 
     pub fn param(name: &str) -> Type {
@@ -142,6 +147,8 @@ pub struct Object {
     pub name: Arc<str>,
     /// `None`: nothing is known of them.
     pub fields: Option<BTreeMap<Box<str>, Field>>,
+    /// Any field may be there, and be anything.
+    pub is_open: bool,
 }
 
 impl Object {
@@ -275,7 +282,7 @@ impl Declared {
             let identifier = crate::escape::escape(&key)?;
             Some((identifier.into_boxed_str(), Field { key: key.into_boxed_str(), declared }))
         });
-        let object = Arc::new(Object { name: name.into(), fields: Some(fields.collect()) });
+        let object = Arc::new(Object { name: name.into(), fields: Some(fields.collect()), is_open: false });
         Declared::plain(Type::Object(object.clone()), Form::Object(object))
     }
 

@@ -2,25 +2,31 @@
 
 use std::collections::BTreeSet;
 
-/// Hooks are named by their place in the order.
-#[derive(Debug, Default)]
-pub(super) struct Again {
+/// Hooks are named by their place in the order, if by nothing else.
+#[derive(Debug)]
+pub(crate) struct Again<K = usize> {
     /// Asked, and wanting to be asked again if anything changes from now on.
-    attentive: BTreeSet<usize>,
-    due: BTreeSet<usize>,
+    attentive: BTreeSet<K>,
+    due: BTreeSet<K>,
 }
 
-impl Again {
-    pub(super) fn is_due(&self, hook: usize) -> bool {
-        self.due.contains(&hook)
+impl<K> Default for Again<K> {
+    fn default() -> Self {
+        Self { attentive: BTreeSet::new(), due: BTreeSet::new() }
+    }
+}
+
+impl<K: Ord> Again<K> {
+    pub(crate) fn is_due(&self, hook: &K) -> bool {
+        self.due.contains(hook)
     }
 
-    pub(super) fn attends(&mut self, hook: usize) {
+    pub(crate) fn attends(&mut self, hook: K) {
         self.attentive.insert(hook);
     }
 
     /// The object is no longer what those have seen who were asked so far.
-    pub(super) fn changed(&mut self) {
+    pub(crate) fn changed(&mut self) {
         self.due.append(&mut self.attentive);
     }
 }

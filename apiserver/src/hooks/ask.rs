@@ -69,9 +69,9 @@ impl fmt::Debug for Ask<'_> {
 
 /// A kind as the API names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
-    pub(super) api_version: String,
-    pub(super) kind: String,
+pub(crate) struct Kind {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
 }
 
 /// Written to decide what is asked: whoever could ask about these could lock everybody out for good.
@@ -96,14 +96,19 @@ const REVIEWS: [(&str, &str); 6] = [
 
 impl Ask<'_> {
     /// No hook is asked.
-    pub(super) fn is_exempt(&self) -> bool {
+    pub(crate) fn is_exempt(&self) -> bool {
         let (group, plural) = (self.resource.group.as_str(), self.resource.plural.as_str());
         let configures = group == "admissionregistration.k8s.io" && CONFIGURING.contains(&&*self.resource.kind);
         configures || REVIEWS.contains(&(group, plural))
     }
 
+    /// No policy is asked. Webhooks can be undone by policies, and are theirs to judge.
+    pub(crate) fn is_exempt_from_policies(&self) -> bool {
+        self.is_exempt() && !self.resource.kind.ends_with("WebhookConfiguration")
+    }
+
     /// A namespace counts as being in itself.
-    pub(super) fn namespace(&self) -> &str {
+    pub(crate) fn namespace(&self) -> &str {
         match self.namespace {
             None | Some("") if self.resource.group.is_empty() && self.resource.plural == "namespaces" => self.name,
             other => other.unwrap_or_default(),
@@ -111,7 +116,7 @@ impl Ask<'_> {
     }
 
     /// The kind that is spoken at this place of a version of the resource.
-    pub(super) fn kind_in(&self, version: &ResourceDef) -> Kind {
+    pub(crate) fn kind_in(&self, version: &ResourceDef) -> Kind {
         let own = version.subresource(self.subresource).and_then(|part| part.kind.clone());
         let (api_version, kind) = own.unwrap_or_else(|| (version.api_version(), version.kind.clone()));
         Kind { api_version, kind }

@@ -33,6 +33,13 @@ pub use mutate::Changed;
 pub use told::Told;
 pub use versions::Versions;
 
+pub(crate) use again::Again;
+pub(crate) use ask::Kind;
+pub(crate) use matching::{Selector, agreed, meant_version, selects_namespace, selects_object};
+pub(crate) use review::without_objects;
+pub(crate) use rules::{Rule, words};
+pub(crate) use view::{Version, View};
+
 use crate::object::Object;
 use serde_json::{Map, Value};
 use std::pin::Pin;
@@ -73,4 +80,4 @@ fn compiled(configurations: &[Object], conditions: &dyn Conditions) -> Vec<Webho
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -74,7 +74,7 @@ impl Run<'_> {
         for (index, hook) in self.hooks.iter().enumerate() {
             let Some(version) = hook.wants(self.ask, self.view.object())? else { continue };
             self.view.turn(self.ask, version).await?;
-            if !hook.conditions_hold(self.ask, &self.view)? || (round > 0 && !self.again.is_due(index)) {
+            if !hook.conditions_hold(self.ask, &self.view)? || (round > 0 && !self.again.is_due(&index)) {
                 continue;
             }
             self.one(hook, index, &format!("webhook.admission.k8s.io/round_{round}_index_{index}")).await?;

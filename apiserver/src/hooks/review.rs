@@ -60,7 +60,7 @@ impl Review {
 }
 
 /// The request as match conditions see it.
-pub(super) fn without_objects(ask: &Ask<'_>, view: &View<'_>) -> Value {
+pub(crate) fn without_objects(ask: &Ask<'_>, view: &View<'_>) -> Value {
     serde_json::to_value(Request::about(ask, view)).unwrap_or_default()
 }
 

@@ -4,19 +4,21 @@ use super::Ask;
 use crate::catalog::ResourceDef;
 use serde_json::Value;
 
-/// One of the rules of a webhook; a request that meets any of them is meant.
+/// One of the rules of a webhook or a policy; a request that meets any of them is meant.
 #[derive(Debug)]
-pub(super) struct Rule {
+pub(crate) struct Rule {
     operations: Vec<String>,
     groups: Vec<String>,
     versions: Vec<String>,
     /// Plural and subresource.
     resources: Vec<(String, String)>,
     scope: String,
+    /// Of objects. None: all; only policies name any.
+    names: Vec<String>,
 }
 
 impl Rule {
-    pub(super) fn read(rule: &Value) -> Self {
+    pub(crate) fn read(rule: &Value) -> Self {
         let split = |resource: String| match resource.split_once('/') {
             Some((plural, subresource)) => (plural.to_owned(), subresource.to_owned()),
             None => (resource, String::new()),
@@ -27,16 +29,18 @@ impl Rule {
             versions: words(rule, "apiVersions"),
             resources: words(rule, "resources").into_iter().map(split).collect(),
             scope: rule.get("scope").and_then(Value::as_str).unwrap_or("*").to_owned(),
+            names: words(rule, "resourceNames"),
         }
     }
 
     /// Whether the request is meant, taken as one for this version of the resource.
-    pub(super) fn matches(&self, ask: &Ask<'_>, version: &ResourceDef) -> bool {
+    pub(crate) fn matches(&self, ask: &Ask<'_>, version: &ResourceDef) -> bool {
         self.covers_scope(ask, version)
             && names(&self.operations, ask.operation.word())
             && names(&self.groups, &version.group)
             && names(&self.versions, &version.version)
             && self.names_resource(&version.plural, ask.subresource)
+            && (self.names.is_empty() || self.names.iter().any(|name| name == ask.name))
     }
 
     fn names_resource(&self, plural: &str, subresource: &str) -> bool {
@@ -62,7 +66,7 @@ fn names(words: &[String], wanted: &str) -> bool {
 }
 
 /// The strings of a list.
-pub(super) fn words(tree: &Value, field: &str) -> Vec<String> {
+pub(crate) fn words(tree: &Value, field: &str) -> Vec<String> {
     let list = tree.get(field).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }

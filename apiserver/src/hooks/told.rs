@@ -21,7 +21,7 @@ impl Told {
     }
 
     /// What is under a key first, stays.
-    pub(super) fn annotate(&mut self, key: String, value: String) {
+    pub(crate) fn annotate(&mut self, key: String, value: String) {
         if key.split('/').count() != 2 || !names::qualified_name(&key).is_empty() {
             tracing::warn!(key, "the key of an audit annotation has an invalid format");
             return;

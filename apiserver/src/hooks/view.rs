@@ -9,11 +9,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A version of the requested resource. `None`: the one that was requested.
-pub(super) type Version = Option<Arc<ResourceDef>>;
+pub(crate) type Version = Option<Arc<ResourceDef>>;
 
 /// The object of a request and what it replaces, in one version of the resource.
-#[derive(Debug)]
-pub(super) struct View<'a> {
+#[derive(Clone, Debug)]
+pub(crate) struct View<'a> {
     version: Version,
     kind: Kind,
     object: Option<Cow<'a, Object>>,
@@ -25,38 +25,46 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(ask: &Ask<'a>, object: Option<Cow<'a, Object>>) -> Self {
+    pub(crate) fn new(ask: &Ask<'a>, object: Option<Cow<'a, Object>>) -> Self {
         let (kind, old) = (ask.kind_in(ask.resource), ask.old.map(Cow::Borrowed));
         Self { version: None, kind, object, old, requested: None, touched: false }
     }
 
-    pub(super) fn resource<'b>(&'b self, ask: &Ask<'b>) -> &'b ResourceDef {
+    pub(crate) fn resource<'b>(&'b self, ask: &Ask<'b>) -> &'b ResourceDef {
         self.version.as_deref().unwrap_or(ask.resource)
     }
 
-    pub(super) fn kind(&self) -> &Kind {
+    pub(crate) fn kind(&self) -> &Kind {
         &self.kind
     }
 
-    pub(super) fn object(&self) -> Option<&Object> {
+    pub(crate) fn object(&self) -> Option<&Object> {
         self.object.as_deref()
     }
 
-    pub(super) fn old(&self) -> Option<&Object> {
+    pub(crate) fn old(&self) -> Option<&Object> {
         self.old.as_deref()
     }
 
-    pub(super) fn into_object(self) -> Option<Object> {
+    pub(crate) fn into_object(self) -> Option<Object> {
         self.object.map(Cow::into_owned)
     }
 
+    /// Whether the objects are shown in this version already.
+    pub(crate) fn is_in(&self, version: &Version) -> bool {
+        match (&self.version, version) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
+    }
+
     /// Takes another object for the one that is shown.
-    pub(super) fn put(&mut self, object: Object) {
+    pub(crate) fn put(&mut self, object: Object) {
         (self.object, self.requested, self.touched) = (Some(Cow::Owned(object)), None, true);
     }
 
     /// Shows the objects in another version. A part that has a kind of its own looks the same in all of them.
-    pub(super) async fn turn(&mut self, ask: &Ask<'a>, version: Version) -> Result<(), ApiError> {
+    pub(crate) async fn turn(&mut self, ask: &Ask<'a>, version: Version) -> Result<(), ApiError> {
         let resource = version.as_deref().unwrap_or(ask.resource);
         let kind = ask.kind_in(resource);
         if kind != self.kind {

@@ -9,6 +9,7 @@
 
 mod check;
 mod compare;
+mod configuration;
 mod conflict;
 mod holdings;
 mod last_applied;
@@ -19,6 +20,7 @@ mod schema;
 mod set;
 mod step;
 
+pub use configuration::lay_over;
 pub use conflict::{Cause, Conflicts};
 pub use holdings::EntryError;
 pub use ownership::Force;

@@ -47,8 +47,13 @@ use crate::value::{Error, Opaque, Value};
 /// What every expression in Kubernetes may call.
 pub fn libraries() -> Vec<Library> {
     let mut all = everywhere();
-    all.push(jsonpatch::library());
+    all.push(patches());
     all
+}
+
+/// What is for those alone who write patches.
+pub fn patches() -> Library {
+    jsonpatch::library()
 }
 
 /// Those that every expression has: all but what only patches need.

@@ -113,6 +113,9 @@ impl Parser<'_, '_> {
         let id = self.id(place);
         self.open += 1;
         let (mut fields, mut height) = (Vec::new(), 0);
+        if self.form() == Form::End {
+            self.complain("mismatched input '<EOF>' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}");
+        }
         while !self.is("}") && self.form() != Form::End {
             let optional = self.accept("?").is_some();
             if self.form() != Form::Identifier {

@@ -5,7 +5,7 @@ mod converting;
 mod garbage;
 mod matching;
 mod mutating;
-mod stage;
+pub(crate) mod stage;
 mod tls;
 mod validating;
 mod vectors;

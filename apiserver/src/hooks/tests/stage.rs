@@ -17,42 +17,42 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What a hook at a path answers to a review.
-pub(super) type Script = fn(&str, &Value) -> Result<Value, CallError>;
+pub(crate) type Script = fn(&str, &Value) -> Result<Value, CallError>;
 
 /// A request, and the world that it meets.
-pub(super) struct Scene {
-    pub(super) operation: Operation,
-    pub(super) resource: (String, String, String),
-    pub(super) subresource: String,
-    pub(super) namespace: Option<String>,
-    pub(super) name: String,
-    pub(super) object: Option<Value>,
-    pub(super) old: Option<Value>,
-    pub(super) options: Value,
-    pub(super) dry_run: bool,
-    pub(super) script: Script,
-    pub(super) conditions: Box<dyn Conditions>,
-    pub(super) readmit: fn(&mut Object) -> Result<(), ApiError>,
+pub(crate) struct Scene {
+    pub(crate) operation: Operation,
+    pub(crate) resource: (String, String, String),
+    pub(crate) subresource: String,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: String,
+    pub(crate) object: Option<Value>,
+    pub(crate) old: Option<Value>,
+    pub(crate) options: Value,
+    pub(crate) dry_run: bool,
+    pub(crate) script: Script,
+    pub(crate) conditions: Box<dyn Conditions>,
+    pub(crate) readmit: fn(&mut Object) -> Result<(), ApiError>,
 }
 
 /// What came of it: whom the hooks were, in the order in which they were asked, and what they were sent.
-pub(super) struct Played<T> {
-    pub(super) asked: Vec<String>,
-    pub(super) reviews: Vec<Value>,
-    pub(super) result: Result<T, ApiError>,
+pub(crate) struct Played<T> {
+    pub(crate) asked: Vec<String>,
+    pub(crate) reviews: Vec<Value>,
+    pub(crate) result: Result<T, ApiError>,
 }
 
 impl<T> Played<T> {
     /// Code and message of a refusal.
     #[track_caller]
-    pub(super) fn refused(self) -> (u16, String) {
+    pub(crate) fn refused(self) -> (u16, String) {
         let Err(error) = self.result else { panic!("it was not refused") };
         (error.code(), error.message().to_owned())
     }
 }
 
 /// `CREATE apps/v1/deployments/scale n/web`: operation, resource, subresource, namespace and name.
-pub(super) fn scene(line: &str) -> Scene {
+pub(crate) fn scene(line: &str) -> Scene {
     let words: Vec<&str> = line.split(' ').collect();
     let operation = match words[0] {
         "CREATE" => Operation::Create,
@@ -94,25 +94,25 @@ pub(super) fn scene(line: &str) -> Scene {
 }
 
 impl Scene {
-    pub(super) async fn mutate(&self, hooks: &[Value]) -> Played<Changed> {
+    pub(crate) async fn mutate(&self, hooks: &[Value]) -> Played<Changed> {
         self.mutate_by(&configurations(hooks)).await
     }
 
-    pub(super) async fn mutate_by(&self, configurations: &[Object]) -> Played<Changed> {
+    pub(crate) async fn mutate_by(&self, configurations: &[Object]) -> Played<Changed> {
         let (caller, object) = (Caller::new(self.script), self.object.clone().map(object));
         let hooks = Hooks::compile(configurations, &[], &*self.conditions);
         let result = self.play(&caller, async |ask| hooks.mutate(ask, object).await).await;
         caller.played(result)
     }
 
-    pub(super) async fn validate(&self, hooks: &[Value]) -> Played<Told> {
+    pub(crate) async fn validate(&self, hooks: &[Value]) -> Played<Told> {
         let (caller, object) = (Caller::new(self.script), self.object.clone().map(object));
         let hooks = Hooks::compile(&[], &configurations(hooks), &*self.conditions);
         let result = self.play(&caller, async |ask| hooks.validate(ask, object.as_ref()).await).await;
         caller.played(result)
     }
 
-    pub(super) async fn play<T>(&self, caller: &dyn CallWebhook, work: impl AsyncFnOnce(&Ask<'_>) -> T) -> T {
+    pub(crate) async fn play<T>(&self, caller: &dyn CallWebhook, work: impl AsyncFnOnce(&Ask<'_>) -> T) -> T {
         let catalog = Catalog::builtin();
         let (group, version, plural) = &self.resource;
         let count = AtomicU64::new(1);
@@ -148,12 +148,12 @@ impl Scene {
     }
 }
 
-pub(super) fn object(tree: Value) -> Object {
+pub(crate) fn object(tree: Value) -> Object {
     Object::try_from(tree).unwrap()
 }
 
 /// A webhook that wants everything and is found at `https://hook/<path>`, where its author says nothing else.
-pub(super) fn hook(path: &str, more: Value) -> Value {
+pub(crate) fn hook(path: &str, more: Value) -> Value {
     let mut hook = json!({
         "name": format!("{path}.example.com"),
         "clientConfig": { "url": format!("https://hook/{path}") },
@@ -179,13 +179,13 @@ fn configurations(hooks: &[Value]) -> Vec<Object> {
 type Answering = dyn Fn(&str, &Value) -> Result<Value, CallError> + Send + Sync;
 
 /// Answers by a script, and remembers the questions.
-pub(super) struct Caller {
+pub(crate) struct Caller {
     script: Box<Answering>,
     asked: Mutex<Vec<(String, Value)>>,
 }
 
 impl Caller {
-    pub(super) fn new(script: impl Fn(&str, &Value) -> Result<Value, CallError> + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(script: impl Fn(&str, &Value) -> Result<Value, CallError> + Send + Sync + 'static) -> Self {
         Self { script: Box::new(script), asked: Mutex::default() }
     }
 
@@ -206,18 +206,18 @@ impl CallWebhook for Caller {
 }
 
 /// An answer that belongs to the review.
-pub(super) fn answer(review: &Value, mut response: Value) -> Value {
+pub(crate) fn answer(review: &Value, mut response: Value) -> Value {
     response["uid"] = review["request"]["uid"].clone();
     json!({ "kind": "AdmissionReview", "apiVersion": review["apiVersion"], "response": response })
 }
 
-pub(super) fn patch(review: &Value, operations: Value) -> Value {
+pub(crate) fn patch(review: &Value, operations: Value) -> Value {
     let patch = STANDARD.encode(operations.to_string());
     answer(review, json!({ "allowed": true, "patchType": "JSONPatch", "patch": patch }))
 }
 
 /// Paths that say what is answered.
-pub(super) fn by_path(path: &str, review: &Value) -> Result<Value, CallError> {
+pub(crate) fn by_path(path: &str, review: &Value) -> Result<Value, CallError> {
     Ok(match path.split_once('-').unwrap_or((path, "")) {
         ("allow", _) => answer(review, json!({ "allowed": true })),
         ("deny", "") => answer(review, json!({ "allowed": false })),
