@@ -11,6 +11,7 @@ use crate::keyspace::{self, Mark};
 use crate::object::Object;
 use crate::options::{DeleteOptions, WriteOptions};
 use crate::place::{Collection, ObjectRef, Workspace};
+use crate::policy;
 use crate::strategy::{self, Part, definitions};
 use openapi::FieldError;
 use parking_lot::Mutex;
@@ -97,6 +98,12 @@ pub(super) fn settle(resource: &ResourceDef, object: &mut Object) {
 
 /// What is wrong with a new object.
 pub(super) fn errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<FieldError> {
+    let mut errors = schema_errors_of_new(resource, object);
+    errors.extend(policy::check(object));
+    errors
+}
+
+fn schema_errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<FieldError> {
     match (resource.custom(), resource.stored_type()) {
         (Some(custom), _) => custom.schema.validate(object, None, resource.namespaced),
         (None, Some(ty)) => object.as_tree(|tree| {
@@ -112,6 +119,17 @@ pub(super) fn errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<
 
 /// What is wrong with an object in the place of another.
 pub(super) fn errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
+    let mut errors = schema_errors_of_change(resource, part, new, old);
+    let wrong = policy::check(new);
+    if !wrong.is_empty() {
+        // What was accepted once is not refused for having been there.
+        let before = policy::check(old);
+        errors.extend(wrong.into_iter().filter(|error| !before.contains(error)));
+    }
+    errors
+}
+
+fn schema_errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
     let ty = match (resource.custom(), resource.stored_type()) {
         (Some(custom), _) if part == Part::Status => {
             return custom.schema.validate_status(new, old, resource.namespaced);

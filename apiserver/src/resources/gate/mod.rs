@@ -1,4 +1,7 @@
-//! Who else is asked about a write: the webhooks of the workspace.
+//! Who else is asked about a write: the policies and the webhooks of the workspace.
+
+mod look;
+mod services;
 
 use super::derived::Derived;
 use super::write::How;
@@ -8,13 +11,15 @@ use crate::auth::User;
 use crate::catalog::{Catalog, ResourceDef};
 use crate::convert;
 use crate::error::ApiError;
-use crate::hooks::call::{CallWebhook, HttpCaller, Resolve};
-use crate::hooks::{Ask, Hooks, Labels, Later, Operation, Service, Unevaluated, Versions};
+use crate::hooks::call::{CallWebhook, HttpCaller};
+use crate::hooks::{Ask, Changed, Hooks, Labels, Later, Operation, Told, Versions};
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
-use crate::place::{Collection, ObjectRef, Workspace};
+use crate::place::{Collection, Workspace};
+use crate::policy::{MatchConditions, Policies, PolicyObjects};
 use crate::strategy::Part;
-use serde_json::Value;
+use look::Sights;
+use services::Services;
 use std::sync::Arc;
 use storage::Snapshot;
 
@@ -30,7 +35,32 @@ pub(super) struct Gates {
 /// Who is asked about the writes of a workspace.
 #[derive(Debug)]
 struct Gate {
+    policies: Policies,
     hooks: Hooks,
+}
+
+impl Gate {
+    fn is_open(&self) -> bool {
+        self.policies.is_empty() && self.hooks.is_empty()
+    }
+
+    /// Policies first, then webhooks.
+    async fn mutate(&self, ask: &Ask<'_>, sights: &Sights<'_>, object: Object) -> Result<Changed, ApiError> {
+        let Changed { object, told, .. } = self.policies.mutate(ask, sights, object)?;
+        let mut changed = self.hooks.mutate(ask, object).await?;
+        changed.told.warnings.splice(0..0, told.warnings);
+        Ok(changed)
+    }
+
+    async fn validate(&self, ask: &Ask<'_>, sights: &Sights<'_>, object: Option<&Object>) -> Result<Told, ApiError> {
+        let mut told = self.policies.validate(ask, sights, object)?;
+        if object.is_none() {
+            // Whoever may change objects is asked about their end as well.
+            told.warnings.extend(self.hooks.mutate(ask, None).await?.told.warnings);
+        }
+        told.warnings.extend(self.hooks.validate(ask, object).await?.warnings);
+        Ok(told)
+    }
 }
 
 impl Gates {
@@ -57,11 +87,18 @@ impl Resources {
     fn gate(&self, workspace: &Workspace) -> Result<Option<Arc<Gate>>, ApiError> {
         let made = self.inner.gates.derived.get(self, workspace, |snapshot, _| {
             let all = |plural: &str| self.configurations(workspace, snapshot, plural);
-            let (mutating, validating) =
-                (all("mutatingwebhookconfigurations")?, all("validatingwebhookconfigurations")?);
-            Ok(Gate { hooks: Hooks::compile(&mutating, &validating, &Unevaluated) })
+            let hooks = (all("mutatingwebhookconfigurations")?, all("validatingwebhookconfigurations")?);
+            let mutating = (all("mutatingadmissionpolicies")?, all("mutatingadmissionpolicybindings")?);
+            let validating = (all("validatingadmissionpolicies")?, all("validatingadmissionpolicybindings")?);
+            let policies = Policies::compile(&PolicyObjects {
+                validating: &validating.0,
+                validating_bindings: &validating.1,
+                mutating: &mutating.0,
+                mutating_bindings: &mutating.1,
+            });
+            Ok(Gate { policies, hooks: Hooks::compile(&hooks.0, &hooks.1, &MatchConditions::default()) })
         })?;
-        Ok(made.made.filter(|gate| !gate.hooks.is_empty()))
+        Ok(made.made.filter(|gate| !gate.is_open()))
     }
 
     fn configurations(
@@ -80,7 +117,7 @@ impl Resources {
         let Some(gate) = self.gate(&question.at.workspace)? else { return Ok(object) };
         let changed = self.ask(question, async |ask| {
             let object = convert::from_storage(object, ask.resource);
-            gate.hooks.mutate(ask, Some(object)).await
+            gate.mutate(ask, &self.sights(&question.at.workspace), object).await
         });
         let changed = changed.await?;
         question.how.told.add(changed.told.warnings);
@@ -93,11 +130,7 @@ impl Resources {
         let Some(gate) = self.gate(&question.at.workspace)? else { return Ok(()) };
         let told = self.ask(question, async |ask| {
             let object = object.map(|object| convert::from_storage(object.clone(), ask.resource));
-            if object.is_none() {
-                // Whoever may change objects is asked about their end as well.
-                gate.hooks.mutate(ask, None).await?;
-            }
-            gate.hooks.validate(ask, object.as_ref()).await
+            gate.validate(ask, &self.sights(&question.at.workspace), object.as_ref()).await
         });
         question.how.told.add(told.await?.warnings);
         Ok(())
@@ -136,6 +169,10 @@ impl Resources {
             caller: &caller as &dyn CallWebhook,
         };
         answer(&ask).await
+    }
+
+    fn sights<'a>(&'a self, workspace: &'a Workspace) -> Sights<'a> {
+        Sights { resources: self, workspace }
     }
 
     /// Calls whoever a workspace names.
@@ -185,47 +222,4 @@ impl Versions for Known<'_> {
         });
         Ok(object)
     }
-}
-
-/// Where the services of a workspace are: behind their endpoints, or wherever they say.
-#[derive(Debug)]
-struct Services {
-    resources: Resources,
-    workspace: Workspace,
-}
-
-impl Services {
-    fn find(&self, plural: &str, service: &Service) -> Result<Option<Object>, String> {
-        let resource = self.resources.builtin().find("", "v1", plural).ok_or("services are not served")?.clone();
-        let namespace = Some(service.namespace.clone());
-        let place: ObjectRef =
-            Collection { resource, workspace: self.workspace.clone(), namespace }.object(&service.name);
-        let found = self.resources.find(&place).map_err(|error| error.message().to_owned())?;
-        Ok(found.map(|found| found.object))
-    }
-}
-
-impl Resolve for Services {
-    fn resolve(&self, service: &Service) -> Result<(String, u16), String> {
-        let Service { name, port, .. } = service;
-        let found = self.find("services", service)?.ok_or_else(|| format!("service {name:?} not found"))?;
-        if found.text(&["spec", "type"]) == "ExternalName" {
-            return Ok((found.text(&["spec", "externalName"]).to_owned(), *port));
-        }
-        let mut ports = found.items(&["spec", "ports"]);
-        let named = ports.find(|one| one["port"] == *port).map(|one| one["name"].as_str().unwrap_or_default());
-        let named = named.ok_or_else(|| format!("service port {port} not found for service {name:?}"))?.to_owned();
-        let none = || format!("no endpoints available for service {name:?}");
-        let endpoints = self.find("endpoints", service)?.ok_or_else(none)?;
-        let ready = endpoints.items(&["subsets"]).find_map(|subset| address(subset, &named));
-        ready.ok_or_else(none)
-    }
-}
-
-/// The first address of a subset that has a port of this name.
-fn address(subset: &Value, port: &str) -> Option<(String, u16)> {
-    let ip = subset["addresses"].get(0)?["ip"].as_str()?;
-    let ports = subset["ports"].as_array()?;
-    let found = ports.iter().find(|one| one["name"].as_str().unwrap_or_default() == port)?;
-    Some((ip.to_owned(), u16::try_from(found["port"].as_u64()?).ok()?))
 }
