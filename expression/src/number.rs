@@ -21,7 +21,7 @@ pub(crate) fn to_int(number: f64) -> Option<i64> {
 }
 
 pub(crate) fn to_uint(number: f64) -> Option<u64> {
-    (number >= 0.0 && number < TWO_TO_64).then_some(number as u64)
+    (0.0..TWO_TO_64).contains(&number).then_some(number as u64)
 }
 
 pub(crate) fn exact_int(number: f64) -> Option<i64> {
