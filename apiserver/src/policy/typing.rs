@@ -88,8 +88,9 @@ fn kinds(policy: &Object, catalog: &Catalog) -> Vec<(String, Declared)> {
 }
 
 fn told(found: BTreeMap<(String, String, String), Declared>) -> Vec<(String, Declared)> {
-    let kind =
-        |((group, version, kind), declared)| (spelled(&format!("{group}/{version}"), &format!("{kind}")), declared);
+    let kind = |((group, version, kind), declared): ((String, String, String), Declared)| {
+        (spelled(&format!("{group}/{version}"), &kind), declared)
+    };
     found.into_iter().map(kind).collect()
 }
 

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use openapi::scalar::time::Instant;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ pub(crate) type Script = fn(&str, &Value) -> Result<Value, CallError>;
 
 /// A request, and the world that it meets.
 pub(crate) struct Scene {
+    pub(crate) catalog: Arc<Catalog>,
     pub(crate) operation: Operation,
     pub(crate) resource: (String, String, String),
     pub(crate) subresource: String,
@@ -53,6 +55,11 @@ impl<T> Played<T> {
 
 /// `CREATE apps/v1/deployments/scale n/web`: operation, resource, subresource, namespace and name.
 pub(crate) fn scene(line: &str) -> Scene {
+    scene_in(Arc::new(Catalog::builtin()), line)
+}
+
+/// The same where other resources are served as well.
+pub(crate) fn scene_in(catalog: Arc<Catalog>, line: &str) -> Scene {
     let words: Vec<&str> = line.split(' ').collect();
     let operation = match words[0] {
         "CREATE" => Operation::Create,
@@ -68,7 +75,6 @@ pub(crate) fn scene(line: &str) -> Scene {
         Some((namespace, name)) => (Some(namespace.to_owned()), name.to_owned()),
         None => (None, words[2].to_owned()),
     };
-    let catalog = Catalog::builtin();
     let resource = catalog.find(parts[0], parts[1], parts[2]).unwrap_or_else(|| panic!("{line}: no such resource"));
     let mut object = json!({
         "apiVersion": resource.api_version(), "kind": resource.kind, "metadata": { "name": name, "labels": { "a": "1" } },
@@ -78,6 +84,7 @@ pub(crate) fn scene(line: &str) -> Scene {
     }
     let (makes, goes) = (operation == Operation::Create, operation == Operation::Delete);
     Scene {
+        catalog: catalog.clone(),
         operation,
         resource: (parts[0].to_owned(), parts[1].to_owned(), parts[2].to_owned()),
         subresource: parts.get(3).copied().unwrap_or_default().to_owned(),
@@ -113,7 +120,7 @@ impl Scene {
     }
 
     pub(crate) async fn play<T>(&self, caller: &dyn CallWebhook, work: impl AsyncFnOnce(&Ask<'_>) -> T) -> T {
-        let catalog = Catalog::builtin();
+        let catalog = &*self.catalog;
         let (group, version, plural) = &self.resource;
         let count = AtomicU64::new(1);
         let ambient = Ambient::new(
@@ -140,7 +147,7 @@ impl Scene {
             deadline: None,
             ambient: &ambient,
             namespace_labels: &labels,
-            versions: &catalog,
+            versions: catalog,
             readmit: Some(&self.readmit),
             caller,
         };

@@ -1,6 +1,7 @@
 //! Policies, as data.
 
 mod conditions;
+mod custom;
 mod mutating;
 mod stage;
 mod validating;
