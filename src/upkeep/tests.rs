@@ -460,6 +460,30 @@ async fn a_quota_says_what_is_used_whatever_comes_and_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_says_what_seems_wrong_with_it() {
+    let (world, keeping) = World::tidy().await;
+    let resource = ("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies");
+    let rule = json!({
+        "operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"],
+    });
+    let spec = |expression: &str| json!({ "matchConstraints": { "resourceRules": [rule] }, "validations": [{ "expression": expression }] });
+    world
+        .make(resource, None, json!({ "metadata": { "name": "p" }, "spec": spec("object.spec.replicas > '1'") }))
+        .await;
+    let policy = world.at(resource, None, "p");
+    let warnings = |found: Option<&Object>| {
+        let checked = found.unwrap().pointer(&["status", "typeChecking"]).cloned()?;
+        Some(checked["expressionWarnings"].as_array().map_or(0, Vec::len))
+    };
+    world.until(&policy, |found| warnings(found) == Some(1)).await;
+    world.client.merge(&policy, Part::Main, &json!({ "spec": spec("object.spec.replicas > 1") })).await.unwrap();
+    world.until(&policy, |found| warnings(found) == Some(0)).await;
+    let told = world.get(&policy).await.unwrap();
+    assert_eq!(told.pointer(&["status", "observedGeneration"]), Some(&json!(told.generation())));
+    keeping.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_quota_counts_what_is_in_its_scope_and_in_its_namespace() {
     let (world, keeping) = World::tidy().await;
     let quota = world.at(QUOTAS, Some("n"), "q");
