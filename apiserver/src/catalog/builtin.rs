@@ -57,7 +57,11 @@ fn traits(group: &str, plural: &str) -> Traits {
         unconditional_update: !CONDITIONAL.contains(&(group, plural)),
         create_on_update: CREATE_ON_UPDATE.contains(&(group, plural)),
         returns_deleted: RETURNS_DELETED.contains(&(group, plural)),
-        collecting: if plural == "events" { Collecting::Unsupported } else { Collecting::Background },
+        collecting: match (group, plural) {
+            (_, "events") => Collecting::Unsupported,
+            ("", "replicationcontrollers") | ("batch", "jobs") => Collecting::Orphan,
+            _ => Collecting::Background,
+        },
         graceful: (group, plural) == ("", "pods"),
     }
 }

@@ -69,6 +69,8 @@ pub struct Traits {
 pub enum Collecting {
     #[default]
     Background,
+    /// They become nobody's: what the oldest kinds do, for those who count on it.
+    Orphan,
     /// Events: nothing depends on them, and saying otherwise is refused.
     Unsupported,
 }

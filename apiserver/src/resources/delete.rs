@@ -146,7 +146,7 @@ fn check_preconditions(at: &ObjectRef, old: &Object, options: &DeleteOptions) ->
 /// What becomes of an object that is to go.
 fn going(resource: &ResourceDef, old: &Object, options: &DeleteOptions, now: Instant) -> Next {
     let mut new = old.clone();
-    new.set_finalizers(finalizers(old, options));
+    new.set_finalizers(finalizers(resource, old, options));
     let grace_secs = if resource.traits.graceful { strategy::pods::grace_secs(old, options.grace_secs) } else { 0 };
     mark(resource, &mut new, old, grace_secs, now);
     if strategy::is_let_go(&new) {
@@ -171,13 +171,14 @@ fn mark(resource: &ResourceDef, new: &mut Object, old: &Object, grace_secs: i64,
 }
 
 /// The finalizers that keep the object until its dependents are dealt with as asked.
-fn finalizers(old: &Object, options: &DeleteOptions) -> Vec<String> {
+fn finalizers(resource: &ResourceDef, old: &Object, options: &DeleteOptions) -> Vec<String> {
     let has = |name: &str| old.finalizers().any(|finalizer| finalizer == name);
     let (orphan, foreground) = match (options.propagation, options.orphan_dependents) {
         (Some(Propagation::Orphan), _) | (None, Some(true)) => (true, false),
         (Some(Propagation::Foreground), _) => (false, true),
         (Some(Propagation::Background), _) | (None, Some(false)) => (false, false),
-        (None, None) => (has(ORPHAN), has(FOREGROUND)),
+        (None, None) if has(ORPHAN) || has(FOREGROUND) => (has(ORPHAN), has(FOREGROUND)),
+        (None, None) => (resource.traits.collecting == Collecting::Orphan, false),
     };
     let others = old.finalizers().filter(|name| *name != ORPHAN && *name != FOREGROUND).map(str::to_owned);
     let mut kept: Vec<String> = others.collect();

@@ -120,3 +120,18 @@ async fn a_pod_that_nothing_runs_goes_at_once() {
     assert_eq!(gone["kind"], "Pod");
     stage.ask("GET /api/v1/namespaces/n/pods/p").await.refused(404);
 }
+
+#[tokio::test]
+async fn the_oldest_kinds_leave_their_dependents_to_nobody_unless_told_otherwise() {
+    let stage = Stage::new().await;
+    let jobs = "/apis/batch/v1/namespaces/n/jobs";
+    let pod = json!({ "spec": { "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] } });
+    for name in ["a", "b"] {
+        let job = json!({ "metadata": { "name": name }, "spec": { "template": pod } });
+        stage.send(&format!("POST {jobs}"), &job).await.expect(201);
+    }
+    let going = stage.ask(&format!("DELETE {jobs}/a")).await.expect(200);
+    assert_eq!(going["metadata"]["finalizers"], json!(["orphan"]));
+    let gone = stage.ask(&format!("DELETE {jobs}/b?propagationPolicy=Background")).await.expect(200);
+    assert_eq!(gone["kind"], "Status");
+}
