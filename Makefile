@@ -110,7 +110,7 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 
 bench: bench-storage bench-api bench-extend ## Measure everything that can be measured
 
-bench-storage: test-tools ## Measure the store against a real etcd; BENCH=--quick for a first look
+bench-storage: test-tools ## Measure the store against a real etcd; BENCH=--quick for a first look, BENCH=--peers=log,fjall,sled,etcd for all engines
 	$(CARGO) run --release --package bench --bin bench-storage -- $(BENCH)
 
 bench-api: tools test-tools build ## Measure the server against a real kube-apiserver and etcd; BENCH=--quick for a first look

@@ -27,9 +27,9 @@ pub struct Plan {
     overwrites: u64,
     watchers: Vec<usize>,
     scratch: PathBuf,
-    /// The measures and the peers, by the beginnings of their names; all if there are none.
+    /// The measures, by the beginnings of their names; all if there are none.
     only: Vec<String>,
-    peers: Vec<String>,
+    peers: Vec<Peer>,
 }
 
 impl Plan {
@@ -43,7 +43,7 @@ impl Plan {
             watchers: vec![1, 100, 10_000],
             scratch,
             only: listed("--only="),
-            peers: listed("--peers="),
+            peers: Peer::named(&listed("--peers=")),
         };
         let planned = if quick { Self { seconds: 1.0, objects: 100_000, overwrites: 250_000, ..full } } else { full };
         let overwrites = std::env::args().find_map(|argument| argument.strip_prefix("--overwrites=")?.parse().ok());
@@ -73,8 +73,7 @@ fn main() {
 }
 
 async fn run(plan: &Plan) {
-    let peers: Vec<Peer> = Peer::ALL.into_iter().filter(|peer| chosen(&plan.peers, peer.name())).collect();
-    let mut report = Report::new(peers.iter().map(|peer| peer.name()).collect());
+    let mut report = Report::new(plan.peers.iter().map(|peer| peer.name()).collect());
     report.note(format!(
         "{} cores; keys of ~70 B, values of 1,536 B; {} objects, {} overwrites; {} s for each throughput figure",
         disk::cores(),
@@ -88,7 +87,7 @@ async fn run(plan: &Plan) {
             continue;
         }
         eprintln!("{measure} ...");
-        for peer in peers.iter().copied() {
+        for peer in plan.peers.iter().copied() {
             let rows = match measure {
                 commits::NAME => commits::measure(plan, peer).await,
                 reads::NAME => reads::measure(plan, peer).await,

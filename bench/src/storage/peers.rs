@@ -17,7 +17,15 @@ pub enum Peer {
 }
 
 impl Peer {
-    pub const ALL: [Self; 4] = [Self::Log, Self::Fjall, Self::Sled, Self::Etcd];
+    const ALL: [Self; 4] = [Self::Log, Self::Fjall, Self::Sled, Self::Etcd];
+
+    /// Those that are asked for; without a word, what people run today and what they would run instead.
+    pub fn named(names: &[String]) -> Vec<Self> {
+        if names.is_empty() {
+            return vec![Self::Log, Self::Etcd];
+        }
+        Self::ALL.into_iter().filter(|peer| names.iter().any(|name| name == peer.name())).collect()
+    }
 
     pub fn name(self) -> &'static str {
         match self {
