@@ -6,7 +6,7 @@ use crate::catalog::{self, Catalog, Defined, Origin, ResourceDef};
 use crate::custom::Interned;
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
-use crate::object::{Object, Peek};
+use crate::object::Object;
 use crate::place::{Collection, Workspace};
 use crate::strategy::definitions::NamesInUse;
 use std::collections::HashMap;
@@ -95,8 +95,9 @@ impl Resources {
     }
 
     fn known(&self, entry: &Entry, before: Option<&HashMap<String, Known>>) -> Result<(String, Known), ApiError> {
-        let (peek, revision) = (Peek::new(&entry.version), entry.version.modified);
-        let name = peek.text(&["metadata", "name"]).unwrap_or_default().into_owned();
+        let revision = entry.version.modified;
+        // The key has it, too, and need not be searched for it.
+        let name = keyspace::parse(&entry.key).map(|parts| parts.name.to_owned()).unwrap_or_default();
         let old = before.and_then(|before| before.get(&name));
         if let Some(old) = old.filter(|old| old.origin.revision == revision) {
             return Ok((name, old.clone()));
