@@ -11,7 +11,7 @@ const schemaGroup = "random.differential.example"
 
 // schemas are custom resources with schemas of all sorts, and objects that fit them, or nearly.
 func schemas(kept seeds) topic {
-	made := topic{name: "crd-random", apart: true}
+	made := topic{name: "crd-random"}
 	var objects []step
 	throw(made.name, kept, func(name string, at int, dice *rand.Rand) {
 		schema := randomObject(dice, 3)

@@ -1,6 +1,7 @@
 //! The resources that a definition describes, one a version.
 
 use super::def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
+use super::order;
 use crate::custom::{Conversion, Custom, Interned};
 use crate::object::Object;
 use serde_json::Value;
@@ -83,12 +84,29 @@ impl Shared<'_> {
                 since: self.origin.since,
                 served: flag(version, "served"),
                 terminating: self.terminating,
-                warning: warning(version, group, &kind),
+                warning: self.warning(version, group, &kind),
             })),
             kind,
             traits: Traits { generation: true, collecting: Collecting::Background, ..Traits::default() },
             stored: Stored { group: group.to_owned(), version: self.stored.to_owned(), plural: plural.to_owned() },
         })
+    }
+
+    /// What those are told who use a version that is going to go: what to use instead, if there is anything.
+    fn warning(&self, version: &Value, group: &str, kind: &str) -> Option<String> {
+        if !flag(version, "deprecated") {
+            return None;
+        }
+        if let Some(own) = version.get("deprecationWarning").and_then(Value::as_str) {
+            return Some(own.to_owned());
+        }
+        let name = word(version, "name");
+        let all = self.definition.items(&["spec", "versions"]);
+        let lasting = all.filter(|other| flag(other, "served") && !flag(other, "deprecated"));
+        let newer = lasting.map(|other| word(other, "name")).filter(|other| order::versions(other, name).is_lt());
+        let instead = newer.min_by(|a, b| order::versions(a, b));
+        let instead = instead.map(|other| format!("; use {group}/{other} {kind}")).unwrap_or_default();
+        Some(format!("{group}/{name} {kind} is deprecated{instead}"))
     }
 
     fn accepted(&self, field: &str) -> &str {
@@ -112,14 +130,6 @@ fn conversion(definition: &Object) -> Conversion {
         }
         _ => Conversion::Rename,
     }
-}
-
-fn warning(version: &Value, group: &str, kind: &str) -> Option<String> {
-    if !flag(version, "deprecated") {
-        return None;
-    }
-    let own = version.get("deprecationWarning").and_then(Value::as_str).map(str::to_owned);
-    Some(own.unwrap_or_else(|| format!("{group}/{} {kind} is deprecated", word(version, "name"))))
 }
 
 fn is_true(definition: &Object, condition: &str) -> bool {

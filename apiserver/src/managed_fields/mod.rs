@@ -25,7 +25,7 @@ pub use conflict::{Cause, Conflicts};
 pub use holdings::EntryError;
 pub use ownership::Force;
 pub use scale::{to_parent, to_scale};
-pub use schema::{Scalar, Schema};
+pub use schema::{Scalar, Schema, Spot};
 pub use set::{FieldSet, SetError};
 pub use step::{Item, Step, StepError};
 

@@ -24,13 +24,21 @@ pub enum Schema<'a> {
         kind: ListKind,
     },
     /// A place in the schema of a custom resource.
-    Custom(&'a Node),
+    Custom(Spot<'a>),
     /// The same where whole objects are: kind, version and metadata are those of any object.
-    CustomObject(&'a Node),
+    CustomObject(Spot<'a>),
     /// Anything, owned as one piece.
     Whole,
     /// Anything; objects are owned field by field, the rest as one piece.
     Deduced,
+}
+
+/// A place in the schema of a custom resource.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot<'a> {
+    node: &'a Node,
+    /// Here or above, fields are kept that nobody specified.
+    open: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,11 +82,13 @@ impl<'a> Schema<'a> {
     }
 
     pub fn of_custom(schema: &'a Structural) -> Self {
-        Self::CustomObject(schema.root())
+        Self::CustomObject(Spot { node: schema.root(), open: schema.root().preserves_unknown_fields() })
     }
 
-    fn of_node(node: &'a Node) -> Self {
-        if node.is_embedded_resource() { Self::CustomObject(node) } else { Self::Custom(node) }
+    /// The type of what is below a place.
+    fn within(outer: Spot<'a>, node: &'a Node) -> Self {
+        let spot = Spot { node, open: outer.open || node.preserves_unknown_fields() };
+        if node.is_embedded_resource() { Self::CustomObject(spot) } else { Self::Custom(spot) }
     }
 
     fn of_field(field: &Field) -> Self {
@@ -120,7 +130,7 @@ impl<'a> Schema<'a> {
             (Self::List { item, kind }, _) => {
                 Shape::List(List { item: Self::of_element(item), kind: Items::Builtin(kind) })
             }
-            (Self::Custom(node) | Self::CustomObject(node), _) => self.custom_shape(node, value),
+            (Self::Custom(spot) | Self::CustomObject(spot), _) => self.custom_shape(spot, value),
             (_, Some(Value::Array(_))) => {
                 Shape::List(List { item: Self::Whole, kind: Items::Builtin(ListKind::Atomic) })
             }
@@ -131,13 +141,14 @@ impl<'a> Schema<'a> {
         }
     }
 
-    fn custom_shape(self, node: &'a Node, value: Option<&Value>) -> Shape<'a> {
+    fn custom_shape(self, spot: Spot<'a>, value: Option<&Value>) -> Shape<'a> {
+        let node = spot.node;
         match node.ty() {
             Some(structural::Type::Object) => {
                 Shape::Map(Fields { is_atomic: node.map_type() == Some(MapType::Atomic), of: self })
             }
             Some(structural::Type::Array) => {
-                let item = node.items().map_or(Self::Deduced, Self::of_node);
+                let item = node.items().map_or(Self::Deduced, |items| Self::within(spot, items));
                 Shape::List(List { item, kind: Items::Custom(node) })
             }
             Some(structural::Type::String) => Shape::Scalar(Scalar::Text),
@@ -165,7 +176,7 @@ impl<'a> Schema<'a> {
     fn default_of(self, field: &str) -> Option<Value> {
         match self {
             Self::Struct { ty, .. } => ty.field(field)?.published_default(),
-            Self::Custom(node) | Self::CustomObject(node) => node.property(field)?.default_value().cloned(),
+            Self::Custom(spot) | Self::CustomObject(spot) => spot.node.property(field)?.default_value().cloned(),
             _ => None,
         }
     }
@@ -194,8 +205,8 @@ impl<'a> Fields<'a> {
             Schema::Struct { ty, .. } if ty.fields.is_empty() => Some(Schema::Deduced),
             Schema::Struct { ty, .. } => ty.field(name).map(Schema::of_field),
             Schema::Map { item, .. } => Some(Schema::of_element(item)),
-            Schema::CustomObject(node) => of_any_object(name).or_else(|| below(node, name)),
-            Schema::Custom(node) => below(node, name),
+            Schema::CustomObject(spot) => of_any_object(name).or_else(|| below(spot, name)),
+            Schema::Custom(spot) => below(spot, name),
             other => Some(other),
         }
     }
@@ -203,17 +214,18 @@ impl<'a> Fields<'a> {
     pub(super) fn declares(&self, name: &str) -> bool {
         match self.of {
             Schema::Struct { ty, .. } => ty.field(name).is_some(),
-            Schema::CustomObject(node) => of_any_object(name).is_some() || node.property(name).is_some(),
-            Schema::Custom(node) => node.property(name).is_some(),
+            Schema::CustomObject(spot) => of_any_object(name).is_some() || spot.node.property(name).is_some(),
+            Schema::Custom(spot) => spot.node.property(name).is_some(),
             _ => false,
         }
     }
 }
 
-fn below<'a>(node: &'a Node, name: &str) -> Option<Schema<'a>> {
+fn below<'a>(spot: Spot<'a>, name: &str) -> Option<Schema<'a>> {
+    let node = spot.node;
     match node.entry(name) {
-        Some(node) => Some(Schema::of_node(node)),
-        None if node.preserves_unknown_fields() || node.additional_properties().is_specified() => Some(Schema::Deduced),
+        Some(node) => Some(Schema::within(spot, node)),
+        None if spot.open || node.additional_properties().is_specified() => Some(Schema::Deduced),
         // An object of which nothing is said may hold anything; it was pruned before.
         None if node.properties().len() == 0 => Some(Schema::Deduced),
         None => None,

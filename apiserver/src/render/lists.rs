@@ -26,6 +26,9 @@ impl ListHead {
         told.insert("resourceVersion".to_owned(), revision.to_string().into());
         if let Some(next) = next {
             told.insert("continue".to_owned(), next.into());
+        } else if resource.custom().is_some() {
+            // Kubernetes says so of custom resources, and of no others.
+            told.insert("continue".to_owned(), "".into());
         }
         if let Some(remaining) = remaining {
             told.insert("remainingItemCount".to_owned(), remaining.into());

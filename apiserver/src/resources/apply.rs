@@ -92,7 +92,7 @@ impl Resources {
         let told = Told::about("PatchOptions", wanted.options);
         let how = How::of(wanted.options, &told).settled();
         let change = Applied { resources: self, at, wanted, how };
-        let outcome = self.mutate(target, wanted.options.dry_run, &change).await?;
+        let outcome = told.along(self.mutate(target, wanted.options.dry_run, &change).await)?;
         self.written(&target.within, outcome, told).await
     }
 
@@ -108,7 +108,7 @@ impl Resources {
         check_new(target, &object)?;
         let told = Told::about("PatchOptions", wanted.options);
         told.restart(&warnings);
-        let bytes = self.insert(&permit, &object, How::of(wanted.options, &told).settled()).await?;
+        let bytes = told.along(self.insert(&permit, &object, How::of(wanted.options, &told).settled()).await)?;
         self.written_new(&target.within, bytes, told).await
     }
 

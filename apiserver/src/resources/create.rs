@@ -62,7 +62,7 @@ impl Resources {
         let how = How::of(&request.options, &told);
         for tries in 1.. {
             told.restart(&warnings);
-            match self.insert(at, &object, how).await {
+            match told.along(self.insert(at, &object, how).await) {
                 Err(error) if error.reason() == "AlreadyExists" && generated => {
                     if tries == NAMES_MAX {
                         return Err(error.after_generated_name());

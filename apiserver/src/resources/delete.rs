@@ -164,7 +164,7 @@ fn mark(resource: &ResourceDef, new: &mut Object, old: &Object, grace_secs: i64,
     let ends = Instant { seconds: now.seconds.saturating_add(grace_secs), ..now };
     new.set_metadata("deletionTimestamp", timestamp(ends));
     new.set_metadata("deletionGracePeriodSeconds", grace_secs);
-    if !old.is_deleting() && old.generation() > 0 {
+    if !old.is_deleting() && old.generation() > 0 && strategy::counts_its_end(resource) {
         new.set_metadata("generation", old.generation() + 1);
     }
     strategy::mark_deleted(resource, new, now);

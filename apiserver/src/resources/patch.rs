@@ -124,7 +124,7 @@ impl Resources {
         let told = Told::about("PatchOptions", options);
         let how = How::of(options, &told);
         let change = Patched { resources: self, at, part, difference: read(body)?, options, how };
-        let outcome = self.mutate(target, options.dry_run, &change).await?;
+        let outcome = told.along(self.mutate(target, options.dry_run, &change).await)?;
         self.written(&target.within, outcome, told).await
     }
 

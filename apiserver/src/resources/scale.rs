@@ -56,8 +56,15 @@ impl<W: Fn(&Value) -> Result<Object, ApiError> + Sync> Rescaled<'_, W> {
 
 impl Resources {
     pub async fn scale(&self, at: &Authorized<ObjectRef>) -> Result<Value, ApiError> {
-        let bytes = self.get(at, None).await?;
-        Ok(scale_of(at.get().resource(), &super::parse(&bytes)?))
+        let (bytes, resource) = (self.get(at, None).await?, at.get().resource());
+        let object = super::parse(&bytes)?;
+        if let Some(paths) = custom(resource)
+            && !matches!(paths.desired(&object.clone().into()), Ok(Some(_)))
+        {
+            let missing = format!("the spec replicas field {:?} does not exist", paths.desired_path());
+            return Err(ApiError::internal(missing));
+        }
+        Ok(scale_of(resource, &object))
     }
 
     pub async fn update_scale(

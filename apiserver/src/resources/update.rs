@@ -49,7 +49,7 @@ impl Resources {
             return self.create_by_update(at, how, new).await;
         }
         let change = Update { resources: self, at, part, new, warnings, how };
-        let outcome = self.mutate(target, how.dry_run, &change).await?;
+        let outcome = told.along(self.mutate(target, how.dry_run, &change).await)?;
         self.written(&target.within, outcome, told).await
     }
 
@@ -156,7 +156,8 @@ pub(super) fn check_version(at: &ObjectRef, old: &Object, new: &Object) -> Resul
     let (seen, resource) = (new.resource_version(), at.resource());
     if seen.is_empty() && !resource.traits.unconditional_update {
         let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
-        return Err(ApiError::invalid(&resource.group, &resource.kind, &at.name, &[error]));
+        // Kubernetes names the resource here, and the kind everywhere else.
+        return Err(ApiError::invalid(&resource.group, &resource.plural, &at.name, &[error]));
     }
     check_uid(at, old, new.uid())?;
     if !seen.is_empty() && seen != old.resource_version() {

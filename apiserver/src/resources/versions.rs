@@ -94,7 +94,15 @@ impl Resources {
         }
         let stored = format!("{}/{}", resource.stored.group, resource.stored.version);
         let lowered = self.converted(&at.workspace, resource, vec![object], &stored).await?.pop();
-        lowered.ok_or_else(|| ApiError::internal("an object is gone"))
+        let mut object = lowered.ok_or_else(|| ApiError::internal("an object is gone"))?;
+        // What the version it is kept in does not know is not kept: so it can be read as it is stored.
+        if let Some(schema) = resource.custom().and_then(|custom| custom.versions.get(&resource.stored.version)) {
+            object.as_tree(|tree| {
+                schema.prune(tree);
+                schema.complete(tree);
+            });
+        }
+        Ok(object)
     }
 
     /// Objects of a custom resource in another version, in the same order.

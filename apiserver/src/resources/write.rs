@@ -70,6 +70,11 @@ impl Told {
         *self.warnings.lock() = warnings.to_vec();
     }
 
+    /// Whoever is refused is told the same.
+    pub(super) fn along<T>(&self, tried: Result<T, ApiError>) -> Result<T, ApiError> {
+        tried.map_err(|error| error.with_warnings(self.warnings()))
+    }
+
     pub(super) fn warnings(&self) -> Vec<String> {
         self.warnings.lock().clone()
     }

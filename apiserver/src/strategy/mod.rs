@@ -229,6 +229,11 @@ pub fn is_let_go(object: &Object) -> bool {
     object.is_deleting() && !held && grace.unwrap_or(0) == 0
 }
 
+/// That an object is to go counts as a change of what is asked of it, but for definitions.
+pub fn counts_its_end(resource: &ResourceDef) -> bool {
+    resource.group != "apiextensions.k8s.io"
+}
+
 /// What else changes in an object when it starts to go.
 pub fn mark_deleted(resource: &ResourceDef, object: &mut Object, now: Instant) {
     match (&*resource.group, &*resource.plural) {

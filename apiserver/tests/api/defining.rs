@@ -185,7 +185,10 @@ async fn an_object_is_seen_in_every_version_and_kept_in_one() {
     let versions = json!([old, version("v2", false, more)]);
     stage.send(&format!("POST {DEFINITIONS}"), &definition("cats", "Cat", versions)).await.expect(201);
     let made = stage.send(&format!("POST {CATS}"), &tom(&json!({}))).await;
-    assert_eq!(made.header("warning"), Some("299 - \"pets.example.com/v1 Cat is deprecated\""));
+    assert_eq!(
+        made.header("warning"),
+        Some("299 - \"pets.example.com/v1 Cat is deprecated; use pets.example.com/v2 Cat\"")
+    );
     made.expect(201);
     let seen = stage.ask(&format!("GET {}", TOM.replace("v1", "v2"))).await.expect(200);
     assert_eq!((&seen["apiVersion"], &seen["spec"]["tail"]), (&json!("pets.example.com/v2"), &json!("long")));
@@ -262,4 +265,41 @@ async fn discovery_and_openapi_follow_the_definitions() {
     assert!(whole["definitions"]["com.example.pets.v1.Cat"].is_object());
     assert!(whole["definitions"]["io.k8s.api.apps.v1.Deployment"].is_object());
     assert!(whole["paths"]["/apis/pets.example.com/v1/namespaces/{namespace}/cats/{name}"].is_object());
+}
+
+#[tokio::test]
+async fn what_the_stored_version_does_not_know_is_not_kept() {
+    let stage = Stage::new().await;
+    let mut more = fur();
+    more["tail"] = json!({ "type": "string", "default": "long" });
+    let versions = json!([version("v1", true, fur()), version("v2", false, more)]);
+    stage.send(&format!("POST {DEFINITIONS}"), &definition("cats", "Cat", versions)).await.expect(201);
+    let cat = json!({ "metadata": { "name": "tom" }, "spec": { "tail": "short" } });
+    stage.send(&format!("POST {}", CATS.replace("v1", "v2")), &cat).await.expect(201);
+    let (one, two) = (TOM.to_owned(), TOM.replace("v1", "v2"));
+    assert_eq!(stage.ask(&format!("GET {one}")).await.expect(200)["spec"], json!({ "color": "black" }));
+    assert_eq!(stage.ask(&format!("GET {two}")).await.expect(200)["spec"]["tail"], "long");
+}
+
+#[tokio::test]
+async fn whoever_is_refused_is_told_what_else_is_wrong() {
+    let stage = stage_with_cats().await;
+    stage.send(&format!("POST {CATS}"), &tom(&json!({}))).await.expect(201);
+    let refused = stage.send(&format!("PUT {TOM}"), &tom(&json!({ "x": 1 }))).await;
+    assert_eq!(refused.header("warning"), Some(r#"299 - "unknown field \"spec.x\"""#));
+    let status = refused.expect(422);
+    assert_eq!(status["details"]["kind"], "cats", "the resource, where a version is missing");
+}
+
+#[tokio::test]
+async fn unknown_fields_can_be_applied_below_a_place_that_keeps_them() {
+    let stage = Stage::new().await;
+    let spec = json!({ "inner": { "type": "object", "properties": { "a": { "type": "string" } } } });
+    let mut open = version("v1", true, spec);
+    open["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-preserve-unknown-fields"] = json!(true);
+    stage.send(&format!("POST {DEFINITIONS}"), &definition("cats", "Cat", json!([open]))).await.expect(201);
+    let cat = tom(&json!({ "more": 1, "inner": { "a": "1", "b": "2" } }));
+    let line = format!("PATCH {TOM}?fieldManager=m");
+    let made = stage.send_as(&line, "application/apply-patch+yaml", cat.to_string()).await.expect(201);
+    assert_eq!(made["spec"], json!({ "more": 1, "inner": { "a": "1" } }), "kept where the schema says so");
 }
