@@ -2,10 +2,12 @@
 
 use serde_json::{Number, Value as Json};
 
+use crate::error::Error;
 use crate::number::{self, format_double, int_overflow, uint_overflow};
 use crate::time;
+use crate::time::Timestamp;
 use crate::types::Type;
-use crate::value::{Error, Timestamp, Value};
+use crate::value::Value;
 
 fn refusal(from: &Value<'_>, to: &Type) -> Error {
     Error::new(format!("type conversion error from '{}' to '{}'", from.ty().name(), to.name()))

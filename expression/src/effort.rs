@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use crate::value::Error;
+use crate::error::Error;
 
 /// Elements that one run may compare: some tenths of a second.
 const COMPARISONS_MAX: u64 = 5_000_000;

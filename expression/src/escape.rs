@@ -1,11 +1,10 @@
 //! Keys of documents as identifiers of expressions: `a-b` is written `a__dash__b`.
 
-/// Words that cannot be identifiers; a key that is one is written between double underscores.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
+/// Words of the language itself.
+const KEYWORDS: [&str; 4] = ["true", "false", "null", "in"];
+
+/// Words that the language keeps to itself though it has no use for them.
+const RESERVED: [&str; 17] = [
     "as",
     "break",
     "const",
@@ -25,8 +24,14 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
+/// Whether the word means nothing in the language and is no identifier all the same.
 pub(crate) fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)
+}
+
+/// Whether a key is written between double underscores, for as an identifier it would be none.
+pub(crate) fn is_word(key: &str) -> bool {
+    KEYWORDS.contains(&key) || is_reserved(key)
 }
 
 /// The identifier for a key, if the key can be written as one.
@@ -34,7 +39,7 @@ pub fn escape(key: &str) -> Option<String> {
     if key.is_empty() || key.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
     }
-    if RESERVED.contains(&key) {
+    if is_word(key) {
         return Some(format!("__{key}__"));
     }
     let mut out = String::with_capacity(key.len());
@@ -73,7 +78,7 @@ pub fn unescape(identifier: &str) -> Option<String> {
             "dot" => out.push('.'),
             "dash" => out.push('-'),
             "slash" => out.push('/'),
-            word if RESERVED.contains(&word) && length + 4 == identifier.len() => out.push_str(word),
+            word if is_word(word) && length + 4 == identifier.len() => out.push_str(word),
             _ => return None,
         }
         rest = &inside[length + 2..];

@@ -15,8 +15,9 @@
 
 use crate::cost::CallEstimate;
 pub(crate) use crate::cost::Node;
+use crate::error::Error;
 use crate::types::Type;
-use crate::value::{Error, Value};
+use crate::value::Value;
 
 /// Computes the result. The target of a member function is the first argument. Arguments have the types of the
 /// overload, as far as values know their types: the element of a `list(string)` may turn out to be something else.

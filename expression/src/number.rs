@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::value::{Error, Value};
+use crate::error::Error;
 
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
@@ -32,23 +32,7 @@ pub(crate) fn exact_uint(number: f64) -> Option<u64> {
     to_uint(number).filter(|uint| *uint as f64 == number)
 }
 
-/// Compares numbers of any two types by what they stand for. `None` when one is not a number at all.
-pub(crate) fn compare(one: &Value<'_>, two: &Value<'_>) -> Option<Ordering> {
-    match (one, two) {
-        (Value::Int(one), Value::Int(two)) => Some(one.cmp(two)),
-        (Value::Uint(one), Value::Uint(two)) => Some(one.cmp(two)),
-        (Value::Double(one), Value::Double(two)) => one.partial_cmp(two),
-        (Value::Int(one), Value::Uint(two)) => Some(i128::from(*one).cmp(&i128::from(*two))),
-        (Value::Uint(one), Value::Int(two)) => Some(i128::from(*one).cmp(&i128::from(*two))),
-        (Value::Double(one), Value::Int(two)) => double_int(*one, *two),
-        (Value::Int(one), Value::Double(two)) => double_int(*two, *one).map(Ordering::reverse),
-        (Value::Double(one), Value::Uint(two)) => double_uint(*one, *two),
-        (Value::Uint(one), Value::Double(two)) => double_uint(*two, *one).map(Ordering::reverse),
-        _ => None,
-    }
-}
-
-fn double_int(one: f64, two: i64) -> Option<Ordering> {
+pub(crate) fn double_int(one: f64, two: i64) -> Option<Ordering> {
     if one < -TWO_TO_63 {
         Some(Ordering::Less)
     } else if one > TWO_TO_63 {
@@ -58,7 +42,7 @@ fn double_int(one: f64, two: i64) -> Option<Ordering> {
     }
 }
 
-fn double_uint(one: f64, two: u64) -> Option<Ordering> {
+pub(crate) fn double_uint(one: f64, two: u64) -> Option<Ordering> {
     if one < 0.0 {
         Some(Ordering::Less)
     } else if one > TWO_TO_64 {
@@ -95,9 +79,7 @@ fn with_exponent(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::cmp::Ordering;
-
-    use super::{Value, compare, format_double};
+    use super::format_double;
 
     #[test]
     fn doubles_are_written_as_go_writes_them() {
@@ -115,16 +97,5 @@ mod tests {
         ] {
             assert_eq!(format_double(number), text);
         }
-    }
-
-    #[test]
-    fn numbers_of_different_types_are_compared_by_what_they_are() {
-        let check = |one: Value<'_>, two: Value<'_>, order| assert_eq!(compare(&one, &two), order);
-        check(Value::Int(-1), Value::Uint(u64::MAX), Some(Ordering::Less));
-        check(Value::Int(3), Value::Double(3.5), Some(Ordering::Less));
-        check(Value::Uint(3), Value::Double(3.0), Some(Ordering::Equal));
-        check(Value::Double(f64::NAN), Value::Int(0), None);
-        check(Value::Double(1e300), Value::Uint(1), Some(Ordering::Greater));
-        check(Value::Double(-1e300), Value::Int(i64::MIN), Some(Ordering::Less));
     }
 }

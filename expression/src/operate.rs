@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::data::{Elements, Entries, List, Map, document_key};
 use crate::effort;
-use crate::number::{self, int_overflow, uint_overflow};
+use crate::error::Error;
+use crate::number::{int_overflow, uint_overflow};
 use crate::time;
+use crate::time::Duration;
 use crate::types::Identity;
-use crate::value::{Duration, Error, Value};
+use crate::value::data::{Elements, Entries, List, Map, document_key};
+use crate::value::{Value, compare_numbers};
 
 /// The most elements of a sum of lists. Sums of sums double in size at hardly any cost.
 const JOINED_MAX: usize = 4_000_000;
@@ -26,7 +28,7 @@ pub(crate) fn try_equals(one: &Value<'_>, two: &Value<'_>) -> Result<bool, Error
         (Value::Null, _) | (_, Value::Null) => matches!((one, two), (Value::Null, Value::Null)),
         (Value::Bool(one), Value::Bool(two)) => one == two,
         (Value::Int(_) | Value::Uint(_) | Value::Double(_), Value::Int(_) | Value::Uint(_) | Value::Double(_)) => {
-            number::compare(one, two) == Some(Ordering::Equal)
+            compare_numbers(one, two) == Some(Ordering::Equal)
         }
         (Value::String(one), Value::String(two)) => **one == **two,
         (Value::Bytes(one), Value::Bytes(two)) => one == two,
@@ -164,7 +166,7 @@ pub(crate) fn order(one: &Value<'_>, two: &Value<'_>) -> Result<Ordering, Error>
         (Value::Duration(one), Value::Duration(two)) => Ok(one.cmp(two)),
         (Value::Timestamp(one), Value::Timestamp(two)) => Ok(one.instant().cmp(&two.instant())),
         (Value::Int(_) | Value::Uint(_) | Value::Double(_), Value::Int(_) | Value::Uint(_) | Value::Double(_)) => {
-            number::compare(one, two).ok_or_else(|| Error::new("NaN values cannot be ordered"))
+            compare_numbers(one, two).ok_or_else(|| Error::new("NaN values cannot be ordered"))
         }
         _ => Err(Error::no_such_overload()),
     }
@@ -318,7 +320,7 @@ pub(crate) fn insert_in_place<'a>(map: &mut Map<'a>, key: Value<'a>, value: Valu
         *map = Map::from(map.entries()?);
     }
     if let Entries::Made(made) = &mut map.0 {
-        Arc::make_mut(made).entries.insert(crate::data::Key(key), value);
+        Arc::make_mut(made).entries.insert(crate::value::data::Key(key), value);
     }
     Ok(())
 }

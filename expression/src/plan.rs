@@ -8,13 +8,13 @@ use regex::Regex;
 
 use crate::ast::{Call, Entry, Expr, Fold, Kind, List, Literal, Object, Select, operator};
 use crate::check::{Checked, Reference};
-use crate::data::Map;
 use crate::environment::Environment;
+use crate::error::Error;
 use crate::library::Overload;
-use crate::number;
 use crate::pattern;
 use crate::types::{Declared, Type};
-use crate::value::{Error, Text, Value};
+use crate::value::data::Map;
+use crate::value::{Text, Value, compare_numbers};
 
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -66,7 +66,7 @@ impl Constants {
                 number => constants.numbers.push(number),
             }
         }
-        constants.numbers.sort_by(|one, two| number::compare(one, two).unwrap_or(Ordering::Equal));
+        constants.numbers.sort_by(|one, two| compare_numbers(one, two).unwrap_or(Ordering::Equal));
         constants
     }
 
@@ -77,7 +77,7 @@ impl Constants {
             Value::Int(_) | Value::Uint(_) | Value::Double(_) => {
                 let found = self.numbers.binary_search_by(|number| {
                     // What is not a number is before none of them.
-                    number::compare(number, value).unwrap_or(Ordering::Less)
+                    compare_numbers(number, value).unwrap_or(Ordering::Less)
                 });
                 found.is_ok()
             }

@@ -1,21 +1,22 @@
-//! Programs: expressions that have been compiled, and what they are run on.
+//! Programs: expressions that have been compiled.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use serde_json::Value as Json;
 
 use crate::check::{Reference, check};
 use crate::cost::Cost;
+use crate::effort;
 use crate::environment::Environment;
+use crate::error::Error;
+use crate::estimate;
+use crate::input::{Budget, Input};
 use crate::issue::{Issue, Issues};
 use crate::parser::parse;
 use crate::plan::{Planner, Step};
 use crate::run::Frame;
 use crate::types::{Declared, Type};
-use crate::value::{Error, Value};
-use crate::{effort, estimate, validate};
+use crate::validate;
+use crate::value::Value;
 
 /// Why an expression cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,42 +48,11 @@ impl std::error::Error for CompileError {}
 #[derive(Debug)]
 pub struct Program {
     root: Step,
-    pub(crate) variables: Vec<(Arc<str>, Declared)>,
+    variables: Vec<(Arc<str>, Declared)>,
     used: Vec<usize>,
-    pub(crate) slots: usize,
+    slots: usize,
     ty: Type,
     estimate: Cost,
-}
-
-/// The value of a variable.
-#[derive(Clone, Debug)]
-pub enum Input<'a> {
-    /// Read as the variable was declared.
-    Json(&'a Json),
-    Value(Value<'a>),
-    /// An object whose fields are computed when they are asked for.
-    Fields(&'a dyn Fields),
-}
-
-/// Fields of a variable that are computed when an expression selects them.
-pub trait Fields: fmt::Debug {
-    /// The value of a field, if there is one by this name. What it costs is taken from the budget.
-    fn field<'a>(&'a self, name: &str, budget: &mut Budget) -> Option<Result<Value<'a>, Error>>;
-}
-
-/// What a run may use up.
-#[derive(Clone, Debug)]
-pub struct Budget {
-    /// What is left. A run that needs more fails.
-    pub cost: u64,
-    /// Ends loops once it is set: for when nobody waits for the result any more.
-    pub stop: Option<Arc<AtomicBool>>,
-}
-
-impl From<u64> for Budget {
-    fn from(cost: u64) -> Self {
-        Budget { cost, stop: None }
-    }
 }
 
 impl Environment {
@@ -135,6 +105,6 @@ impl Program {
     /// Runs it. A variable that has no input is absent: an optional one is empty, others fail when they are asked for.
     pub fn run<'a>(&'a self, inputs: &'a [(&'a str, Input<'a>)], budget: &mut Budget) -> Result<Value<'a>, Error> {
         let _counting = effort::Count::start();
-        Frame::new(self, inputs, budget).eval(&self.root)
+        Frame::new(&self.variables, self.slots, inputs, budget).eval(&self.root)
     }
 }

@@ -1,7 +1,7 @@
 //! Durations and timestamps: how Go reads and writes them, and arithmetic that stays between the years 1 and 9999.
 
+use crate::error::Error;
 use crate::number::int_overflow;
-use crate::value::{Duration, Error, Timestamp};
 
 /// 0001-01-01T00:00:00Z
 pub(crate) const SECONDS_MIN: i64 = -62_135_596_800;
@@ -9,6 +9,25 @@ pub(crate) const SECONDS_MIN: i64 = -62_135_596_800;
 pub(crate) const SECONDS_MAX: i64 = 253_402_300_799;
 const DAY: i64 = 86_400;
 const GIGA: i64 = 1_000_000_000;
+
+/// A span of time in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(pub i64);
+
+/// A moment, and the offset from UTC that it was written with. The offset is for printing alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Timestamp {
+    pub seconds: i64,
+    /// Below 1,000,000,000, also before 1970.
+    pub nanos: u32,
+    pub offset: i32,
+}
+
+impl Timestamp {
+    pub(crate) fn instant(&self) -> (i64, u32) {
+        (self.seconds, self.nanos)
+    }
+}
 
 /// A moment in a time zone, part by part.
 #[derive(Clone, Copy, Debug)]

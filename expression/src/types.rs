@@ -155,7 +155,7 @@ impl Object {
     /// A field by its identifier; one that is a reserved word may be named without underscores.
     pub fn field(&self, identifier: &str) -> Option<&Field> {
         let fields = self.fields.as_ref()?;
-        let reserved = || crate::escape::is_reserved(identifier).then(|| fields.get(&*format!("__{identifier}__")));
+        let reserved = || crate::escape::is_word(identifier).then(|| fields.get(&*format!("__{identifier}__")));
         fields.get(identifier).or_else(|| reserved().flatten())
     }
 }

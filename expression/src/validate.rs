@@ -3,12 +3,14 @@
 
 use crate::ast::{Call, Entry, Expr, Id, Kind, List, Literal};
 use crate::check::Checked;
+use crate::convert;
+use crate::error::Error;
 use crate::issue::Issues;
-use crate::kubernetes::Argument;
+use crate::kubernetes::{self, Argument};
 use crate::parser::Parsed;
+use crate::pattern;
 use crate::types::Type;
-use crate::value::{Error, Text, Value};
-use crate::{convert, kubernetes, pattern};
+use crate::value::{Text, Value};
 
 struct Validator<'a, 'e> {
     places: &'e [usize],

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::costs::Costs;
 use super::{named, opaque, text};
 use crate::cost::{Cost, LIST_CREATION, OBJECT_CREATION, Size, TRAVERSAL};
+use crate::error::Error;
 use crate::library::{Library, Overload};
 use crate::types::Type;
-use crate::value::{Error, Opaque, Value};
+use crate::value::{Opaque, Value};
 
 /// Whoever can tell whether the user of a request may do something.
 pub trait Authorizer: Debug + Send + Sync {

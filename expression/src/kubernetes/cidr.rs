@@ -6,9 +6,10 @@ use super::costs::Costs;
 use super::ip::{self, Ip};
 use super::{address, opaque, quote, text};
 use crate::cost::{CallEstimate, Cost, Size, TRAVERSAL, scale};
+use crate::error::Error;
 use crate::library::{Call, Library, Overload};
 use crate::types::Type;
-use crate::value::{Error, Opaque, Value};
+use crate::value::{Opaque, Value};
 
 /// An address and how many of its bits name the network. The others need not be zero.
 #[derive(Debug, PartialEq)]

@@ -4,9 +4,10 @@ use super::costs::{Costs, matched};
 use super::named;
 use super::{opaque, text};
 use crate::cost::{Cost, PATTERN, TRAVERSAL};
+use crate::error::Error;
 use crate::library::{Function, Library, Overload};
 use crate::types::Type;
-use crate::value::{Error, Opaque, Value};
+use crate::value::{Opaque, Value};
 
 /// What is wrong with a text.
 type Check = fn(&str) -> Vec<String>;

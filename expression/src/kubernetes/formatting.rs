@@ -3,9 +3,10 @@
 use super::{LONGEST_TEXT, quote};
 use crate::ast::Id;
 use crate::convert;
-use crate::data::List;
+use crate::error::Error;
 use crate::types::Type;
-use crate::value::{Error, Value};
+use crate::value::Value;
+use crate::value::data::List;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Clause {

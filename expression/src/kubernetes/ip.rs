@@ -6,9 +6,10 @@ use super::address;
 use super::costs::Costs;
 use super::{opaque, quote, text};
 use crate::cost::{Cost, TRAVERSAL, scale};
+use crate::error::Error;
 use crate::library::{Library, Overload};
 use crate::types::Type;
-use crate::value::{Error, Opaque, Value};
+use crate::value::{Opaque, Value};
 
 /// An address without a zone, and never an IPv4 address in the clothes of IPv6.
 #[derive(Debug)]

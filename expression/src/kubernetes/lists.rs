@@ -5,10 +5,12 @@ use std::cmp::Ordering;
 use super::costs::traversed;
 use super::list;
 use crate::cost::{CallEstimate, Cost, TRAVERSAL};
+use crate::error::Error;
 use crate::library::{Call, Library, Overload};
 use crate::operate::{add, compare, equals};
+use crate::time::Duration;
 use crate::types::Type;
-use crate::value::{Duration, Error, Value};
+use crate::value::Value;
 
 pub(super) fn library() -> Library {
     let any = || Type::list(Type::param("A"));

@@ -40,9 +40,10 @@ mod url;
 pub use authorizer::{Attributes, Authorizer, Decision, authorizer, request_resource};
 pub(crate) use formatting::{Argument, check as check_format};
 
-use crate::data::List;
+use crate::error::Error;
 use crate::library::Library;
-use crate::value::{Error, Opaque, Value};
+use crate::value::data::List;
+use crate::value::{Opaque, Value};
 
 /// What every expression in Kubernetes may call.
 pub fn libraries() -> Vec<Library> {

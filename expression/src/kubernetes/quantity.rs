@@ -9,9 +9,10 @@ use super::costs::Costs;
 use super::decimal::{self, Decimal};
 use super::{int, opaque, text};
 use crate::cost::Cost;
+use crate::error::Error;
 use crate::library::{Library, Overload};
 use crate::types::Type;
-use crate::value::{Error, Opaque, Value};
+use crate::value::{Opaque, Value};
 
 #[derive(Clone, Debug)]
 enum Quantity {

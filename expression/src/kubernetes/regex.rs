@@ -3,10 +3,11 @@
 use super::costs::{matched, matching, sized};
 use super::{int, text};
 use crate::cost::Size;
+use crate::error::Error;
 use crate::library::{Library, Overload};
 use crate::pattern;
 use crate::types::Type;
-use crate::value::{Error, Value};
+use crate::value::Value;
 
 pub(super) fn library() -> Library {
     let texts = || Type::list(Type::String);

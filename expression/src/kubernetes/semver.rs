@@ -7,9 +7,10 @@ use std::cmp::Ordering;
 use super::costs::Costs;
 use super::{opaque, quote, text};
 use crate::cost::Cost;
+use crate::error::Error;
 use crate::library::{Library, Overload};
 use crate::types::Type;
-use crate::value::{Error, Opaque, Value};
+use crate::value::{Opaque, Value};
 
 /// What stands after a `+` is checked and forgotten: no function tells it, and no comparison minds it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,11 +1,12 @@
 //! Lists taken as sets: `sets.contains([1, 2], [2])`.
 
 use crate::cost::{CallEstimate, Cost};
-use crate::data::List;
+use crate::error::Error;
 use crate::library::{Call, Library, Overload};
 use crate::operate;
 use crate::types::Type;
-use crate::value::{Error, Value};
+use crate::value::Value;
+use crate::value::data::List;
 
 pub(super) fn library() -> Library {
     let of = || Type::list(Type::param("T"));

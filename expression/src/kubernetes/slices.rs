@@ -5,12 +5,13 @@ use std::cmp::Ordering;
 use super::costs::sized;
 use super::{LONGEST_LIST, int, list};
 use crate::cost::{CallEstimate, Cost, LIST_CREATION, Node, Size, TRAVERSAL};
-use crate::data::List;
 use crate::effort;
+use crate::error::Error;
 use crate::library::{Library, Macro, Overload};
 use crate::operate::{compare, equals};
 use crate::types::Type;
-use crate::value::{Error, Value};
+use crate::value::Value;
+use crate::value::data::List;
 
 /// How often sorting compares an element of a long list.
 const COMPARISONS: u64 = 20;

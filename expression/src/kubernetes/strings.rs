@@ -4,9 +4,10 @@ use super::costs::{Costs, sized};
 use super::lists::searching;
 use super::{LONGEST_TEXT, formatting, int, list, quote, text};
 use crate::cost::{CallEstimate, Node, Size, TRAVERSAL, scale};
+use crate::error::Error;
 use crate::library::{Call, Library, Overload};
 use crate::types::Type;
-use crate::value::{Error, Value};
+use crate::value::Value;
 
 const S: Type = Type::String;
 const I: Type = Type::Int;

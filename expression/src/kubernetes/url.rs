@@ -4,10 +4,11 @@ use super::costs::Costs;
 use super::uri::{self, Url};
 use super::{opaque, text};
 use crate::cost::{Cost, TRAVERSAL};
-use crate::data::Map;
+use crate::error::Error;
 use crate::library::{Library, Overload};
 use crate::types::Type;
-use crate::value::{Error, Opaque, Value};
+use crate::value::data::Map;
+use crate::value::{Opaque, Value};
 
 impl Opaque for Url {
     fn ty(&self) -> Type {

@@ -3,30 +3,11 @@
 use std::sync::Arc;
 
 use crate::ast::{Entry, Expr, Initializer, Kind, List, Literal, Object};
+use crate::escape::is_reserved;
 use crate::lexer::{Form, unquote};
 use crate::library::Macro;
 
 use super::{Parser, Tree, visible};
-
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 impl Parser<'_, '_> {
     pub(super) fn primary(&mut self) -> Tree {
@@ -71,7 +52,7 @@ impl Parser<'_, '_> {
             return self.object(absolute, fields);
         }
         let (place, name) = self.take();
-        if RESERVED.contains(&name.as_str()) {
+        if is_reserved(&name) {
             if self.is("(") {
                 self.take();
                 self.arguments();

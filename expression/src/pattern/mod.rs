@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use regex::{Regex, RegexBuilder};
 
-use crate::value::Error;
+use crate::error::Error;
 
 /// The most memory that a compiled pattern may take, and that matching it may.
 const SIZE_MAX: usize = 2 << 20;

@@ -1,10 +1,11 @@
 //! Variables, and what is selected from them.
 
-use crate::data::{Entries, Map, read};
+use crate::error::Error;
+use crate::input::Input;
 use crate::plan::{Attribute, Key, Qualifier, Root, Step};
-use crate::program::Input;
 use crate::types::Form;
-use crate::value::{Error, Text, Value};
+use crate::value::data::{Entries, Map, read};
+use crate::value::{Text, Value};
 
 use super::{Frame, Outcome, Slot, absorbable};
 
@@ -42,7 +43,7 @@ impl<'a> Frame<'a, '_> {
     }
 
     fn input(&self, index: usize) -> Option<&'a Input<'a>> {
-        let name = &*self.program.variables[index].0;
+        let name = &*self.variables[index].0;
         // Callers mostly give inputs in the order of the declarations.
         if let Some((given, input)) = self.inputs.get(index)
             && *given == name
@@ -53,7 +54,7 @@ impl<'a> Frame<'a, '_> {
     }
 
     fn variable(&mut self, index: usize) -> Outcome<'a> {
-        let (name, declared) = &self.program.variables[index];
+        let (name, declared) = &self.variables[index];
         match self.input(index) {
             Some(Input::Json(json)) => read(json, declared),
             Some(Input::Value(value)) => Ok(value.clone()),

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::error::Error;
 use crate::operate;
 use crate::plan::{Loop, Step};
-use crate::value::{Error, Value};
+use crate::value::Value;
 
 use super::{Frame, Outcome, Slot, absorbable};
 

@@ -3,13 +3,17 @@
 mod attribute;
 mod fold;
 
+use std::sync::Arc;
+
 use crate::cost::{LIST_CREATION, MAP_CREATION, OBJECT_CREATION, TRAVERSAL, scale};
-use crate::data::Map;
 use crate::effort;
+use crate::error::Error;
+use crate::input::{Budget, Input};
 use crate::operate;
 use crate::plan::{Invocation, Step, mismatch};
-use crate::program::{Budget, Input, Program};
-use crate::value::{Error, Text, Value, characters};
+use crate::types::Declared;
+use crate::value::data::Map;
+use crate::value::{Text, Value, characters};
 
 type Outcome<'a> = Result<Value<'a>, Error>;
 
@@ -24,7 +28,7 @@ enum Slot<'a> {
 
 /// One run of a program.
 pub(crate) struct Frame<'a, 'b> {
-    program: &'a Program,
+    variables: &'a [(Arc<str>, Declared)],
     inputs: &'a [(&'a str, Input<'a>)],
     locals: Vec<Slot<'a>>,
     budget: &'b mut Budget,
@@ -32,9 +36,15 @@ pub(crate) struct Frame<'a, 'b> {
 }
 
 impl<'a, 'b> Frame<'a, 'b> {
-    pub(crate) fn new(program: &'a Program, inputs: &'a [(&'a str, Input<'a>)], budget: &'b mut Budget) -> Self {
-        let locals = std::iter::repeat_with(|| Slot::Empty).take(program.slots).collect();
-        Frame { program, inputs, locals, budget, rounds: 0 }
+    /// `slots`: how many local variables there are.
+    pub(crate) fn new(
+        variables: &'a [(Arc<str>, Declared)],
+        slots: usize,
+        inputs: &'a [(&'a str, Input<'a>)],
+        budget: &'b mut Budget,
+    ) -> Self {
+        let locals = std::iter::repeat_with(|| Slot::Empty).take(slots).collect();
+        Frame { variables, inputs, locals, budget, rounds: 0 }
     }
 
     fn charge(&mut self, cost: u64) -> Result<(), Error> {

@@ -8,10 +8,11 @@ mod times;
 use std::sync::LazyLock;
 
 use crate::effort;
+use crate::error::Error;
 use crate::library::{Library, Macro, Overload};
 use crate::operate;
 use crate::types::Type;
-use crate::value::{Error, Value};
+use crate::value::Value;
 
 pub(crate) use relations::shorter;
 

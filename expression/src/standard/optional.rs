@@ -1,8 +1,9 @@
 //! Values that may be absent.
 
+use crate::error::Error;
 use crate::library::{Library, Macro, Overload};
 use crate::types::Type;
-use crate::value::{Error, Value};
+use crate::value::Value;
 
 use super::evaluated;
 

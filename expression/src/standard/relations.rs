@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 
 use crate::cost::{CallEstimate, Cost, TRAVERSAL, scale};
+use crate::error::Error;
 use crate::library::{Call, Function, Library, Overload, RunCost};
 use crate::operate;
 use crate::types::Type;
-use crate::value::{Error, Value};
+use crate::value::Value;
 
 use super::list;
 

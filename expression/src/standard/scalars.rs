@@ -2,10 +2,11 @@
 
 use crate::convert;
 use crate::cost::{CallEstimate, Cost, PATTERN, Size, TRAVERSAL, scale};
+use crate::error::Error;
 use crate::library::{Call, Function, Library, Node, Overload};
 use crate::pattern;
 use crate::types::Type;
-use crate::value::{Error, Value};
+use crate::value::Value;
 
 fn itself<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, Error> {
     Ok(arguments[0].clone())

@@ -2,10 +2,12 @@
 
 use jiff::tz::TimeZone;
 
+use crate::error::Error;
 use crate::library::{Function, Library, Overload};
 use crate::time::{Civil, civil};
+use crate::time::{Duration, Timestamp};
 use crate::types::Type;
-use crate::value::{Duration, Error, Timestamp, Value};
+use crate::value::Value;
 
 /// How far a time zone is ahead of UTC at a moment: `America/New_York`, or `+02:00`.
 fn offset(moment: &Timestamp, zone: &str) -> Result<i64, Error> {

@@ -19,7 +19,7 @@ const EMBEDDED_KIND: &str = "What this object is, in one word.";
 const OBJECT_META: &str = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
 /// The schema of a version as it is published: with what every object has, and what its kind is. Descriptions are not
-/// kept in a [`Structural`](crate::structural::Structural), so this takes `openAPIV3Schema` as the definition has it, and the
+/// kept in a compiled schema, so this takes `openAPIV3Schema` as the definition has it, and the
 /// version's selectable fields (`.spec.color`).
 pub fn published(schema: Option<&Value>, kind: Kind<'_>, selectable: &[&str], version: Version) -> Value {
     let mut published =

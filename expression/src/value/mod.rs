@@ -1,32 +1,19 @@
 //! Values: what expressions compute with. Those out of documents are borrowed, so most are read without being copied.
 
 use std::any::Any;
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::data::{List, Map};
+use crate::error::Error;
+use crate::time::{Duration, Timestamp};
 use crate::types::Type;
 
-/// Why an evaluation has no value. A message may be absorbed by `||`, `&&` and comprehensions; a spent budget never.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    #[error("{0}")]
-    Failed(Cow<'static, str>),
-    #[error("operation cancelled: actual cost limit exceeded")]
-    Cost,
-}
+pub(crate) mod data;
+mod order;
 
-impl Error {
-    pub fn new(message: impl Into<Cow<'static, str>>) -> Error {
-        Error::Failed(message.into())
-    }
-
-    pub fn no_such_overload() -> Error {
-        Error::new("no such overload")
-    }
-}
+pub use data::{List, Map};
+pub(crate) use order::compare_numbers;
 
 /// A value. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -63,25 +50,6 @@ pub trait Opaque: Any + fmt::Debug + Send + Sync {
     /// What it is in a document, if it can be in one.
     fn to_json(&self) -> Option<serde_json::Value> {
         None
-    }
-}
-
-/// A span of time in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Duration(pub i64);
-
-/// A moment, and the offset from UTC that it was written with. The offset is for printing alone.
-#[derive(Clone, Copy, Debug)]
-pub struct Timestamp {
-    pub seconds: i64,
-    /// Below 1,000,000,000, also before 1970.
-    pub nanos: u32,
-    pub offset: i32,
-}
-
-impl Timestamp {
-    pub(crate) fn instant(&self) -> (i64, u32) {
-        (self.seconds, self.nanos)
     }
 }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::{Error, Text, Value};
 use crate::escape::unescape;
 use crate::time;
 use crate::types::{ANY, Declared, Form, Identity, Items, Object, Type};
-use crate::value::{Error, Text, Value};
 
 static ANY_ITEMS: Items = Items {
     declared: Declared { ty: Type::Dyn, form: Form::Any, size: None, nullable: true },
