@@ -5,7 +5,7 @@ use super::owners::Author;
 use crate::admission::Attempt;
 use crate::allocate::{self, Beside, Givers};
 use crate::catalog::{ResourceDef, Schema};
-use crate::custom::check_rules;
+use crate::custom::{Definition, check_rules};
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
@@ -214,8 +214,10 @@ impl Resources {
 
     /// An object is written as its definition says only for as long as that says the same.
     pub(super) fn under_definition(&self, txn: Txn, at: &Collection) -> Result<Txn, ApiError> {
-        let Some(custom) = at.resource.custom() else { return Ok(txn) };
-        let key = keyspace::key(&self.definitions(&at.workspace)?.object(&custom.definition))?;
-        Ok(txn.expect(key, Expect::At(custom.revision)))
+        let Some(Definition::Kept { name, revision }) = at.resource.custom().map(|custom| &custom.definition) else {
+            return Ok(txn);
+        };
+        let key = keyspace::key(&self.definitions(&at.workspace)?.object(name))?;
+        Ok(txn.expect(key, Expect::At(*revision)))
     }
 }

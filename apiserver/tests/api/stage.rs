@@ -67,13 +67,20 @@ impl Answer {
 impl Stage {
     /// A server with the namespace `n` and its default account.
     pub(crate) async fn new() -> Self {
+        Self::with_given(&[]).await
+    }
+
+    /// The same with kinds that came with it.
+    pub(crate) async fn with_given(definitions: &[Value]) -> Self {
+        let definitions = definitions.iter().cloned().map(|definition| definition.try_into().unwrap());
+        let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions));
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
         let chance = AtomicU64::new(1);
         let ambient = Ambient::new(
             || Instant { seconds: 1_800_000_000, nanos: 0 },
             move || u128::from(chance.fetch_add(1, Ordering::Relaxed)).wrapping_mul(SPREAD),
         );
-        let resources = Resources::new(store.clone(), Arc::new(Catalog::builtin()), ambient);
+        let resources = Resources::new(store.clone(), catalog, ambient);
         let tokens = TokenIssuer::new("https://issuer", PRIVATE.as_bytes(), PUBLIC.as_bytes()).unwrap();
         let find = |path: Option<&str>| match path {
             None => Some(Workspace::new("home")),
