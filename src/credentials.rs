@@ -78,7 +78,7 @@ impl Credentials {
     /// Writes the administrator's kubeconfig and answers where it is.
     pub fn write_kubeconfig(&self, at: SocketAddr) -> Result<PathBuf, CredentialsError> {
         let path = self.dir.join(KUBECONFIG);
-        self.kubeconfig(&format!("https://{}", reachable(at))).write(&path)?;
+        self.kubeconfig(&url(at)).write(&path)?;
         Ok(path)
     }
 
@@ -113,6 +113,11 @@ impl Credentials {
             users: vec![user("kcp-admin", &self.admin), user("shard-admin", &self.shard_admin)],
         }
     }
+}
+
+/// Where a client on this machine finds a server that listens here.
+pub fn url(at: SocketAddr) -> String {
+    format!("https://{}", reachable(at))
 }
 
 /// An address that a client on this machine can use, whatever is listened on.

@@ -7,6 +7,7 @@ pub mod cli;
 pub mod config;
 pub mod controller;
 pub mod credentials;
+pub mod kinds;
 pub mod server;
 pub mod tenancy;
 pub mod upkeep;

@@ -2,8 +2,9 @@
 
 use crate::bootstrap::bootstrap;
 use crate::config::Config;
-use crate::credentials::{Credentials, CredentialsError, SERVICE_ADDRESS};
-use crate::tenancy;
+use crate::credentials::{self, Credentials, CredentialsError, SERVICE_ADDRESS};
+use crate::kinds;
+use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, seed};
 use crate::upkeep::{self, Pace, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
@@ -11,6 +12,7 @@ use apiserver::catalog::Catalog;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::pipeline::{Limits, pipeline};
+use apiserver::place::Workspace;
 use apiserver::resources::Resources;
 use apiserver::serve;
 use serde_json::{Value, json};
@@ -35,6 +37,7 @@ pub struct Server {
     stop: CancellationToken,
     serving: JoinHandle<()>,
     upkeep: Upkeep,
+    departing: JoinHandle<()>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -60,19 +63,25 @@ impl Server {
         let store = tokio::task::spawn_blocking(move || Store::open(&place, storage)).await??;
         let ambient = Ambient::real();
         let credentials = Credentials::open(&data_dir, &names, moment(&ambient))?;
-        let resources = Resources::new(store.clone(), Arc::new(Catalog::builtin()), ambient);
-        let api = Api::new(resources.clone(), Arc::new(tenancy::find), credentials.tokens.clone(), version());
+        let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), kinds::definitions()));
+        let url = credentials::url(address);
+        let resources = Resources::attended(store.clone(), catalog, ambient, Arc::new(Tenancy::new(url.clone())));
+        let finder = Finder::new(Client::as_system(resources.clone(), "tenancy"));
+        let api = Api::new(resources.clone(), Arc::new(finder), credentials.tokens.clone(), version());
         let client = Client::as_system(resources.clone(), "bootstrap");
-        for workspace in tenancy::all() {
+        seed::seed(&client, &url).await?;
+        for workspace in [ROOT, HOME].map(Workspace::new) {
             bootstrap(&client, &workspace, advertised(address)).await?;
         }
         let kubeconfig = credentials.write_kubeconfig(address)?;
         let stop = CancellationToken::new();
-        let client = Client::as_system(resources, "upkeep");
+        let client = Client::as_system(resources.clone(), "upkeep");
         let upkeep = upkeep::start(&client, &credentials.ca_pem, Pace::default(), &stop);
+        let departing = departure::controller(&Client::as_system(resources, "tenancy"));
+        let departing = tokio::spawn(departing.run(stop.clone()));
         let pipeline = pipeline(api.clone(), Limits::default());
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, pipeline, stop.clone()));
-        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep })
+        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep, departing })
     }
 
     pub fn stats(&self) -> Stats {
@@ -95,6 +104,7 @@ impl Server {
         self.stop.cancel();
         // It ends by itself; a panic in it has been told.
         let _ = self.serving.await;
+        let _ = self.departing.await;
         self.upkeep.stopped().await;
         self.store.close().await;
     }

@@ -9,6 +9,7 @@ pub mod allocate;
 pub mod ambient;
 mod amount;
 pub mod api;
+pub mod attend;
 pub mod auth;
 pub mod body;
 mod call;

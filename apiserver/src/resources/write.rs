@@ -4,6 +4,8 @@ use super::Resources;
 use super::owners::Author;
 use crate::admission::Attempt;
 use crate::allocate::{self, Beside, Givers};
+use crate::attend::Attending;
+use crate::auth::User;
 use crate::catalog::{ResourceDef, Schema};
 use crate::custom::{Definition, check_rules};
 use crate::error::ApiError;
@@ -82,6 +84,13 @@ impl Told {
     pub(super) fn into_warnings(self) -> Vec<String> {
         self.warnings.into_inner()
     }
+}
+
+/// Where something is written, and by whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct By<'a> {
+    pub(super) at: &'a Collection,
+    pub(super) user: &'a User,
 }
 
 /// Fills in what the author of an object did not say.
@@ -180,8 +189,9 @@ impl Resources {
         &self,
         object: &mut Object,
         attempt: &Attempt<'_>,
-        workspace: &Workspace,
+        by: By<'_>,
     ) -> Result<Vec<Beside>, ApiError> {
+        let workspace = &by.at.workspace;
         if is(attempt.resource, "", "services") && attempt.part == Part::Main {
             return allocate::allocate(object, attempt.old, &Givers { ambient: attempt.ambient, look: attempt.look });
         }
@@ -190,7 +200,17 @@ impl Resources {
             definitions::accept(object, &used, attempt.ambient.now());
             return Ok(vec![Beside::Move(Mark::Definitions, marked)]);
         }
+        if attempt.resource.custom().is_some_and(|custom| matches!(custom.definition, Definition::Given(_))) {
+            return self.attend(object, attempt, by);
+        }
         self.moved(attempt.resource, workspace)
+    }
+
+    fn attend(&self, object: &mut Object, attempt: &Attempt<'_>, by: By<'_>) -> Result<Vec<Beside>, ApiError> {
+        let around = self.sight(&by.at.workspace);
+        let Attempt { part, old, ambient, .. } = *attempt;
+        let write = Attending { at: by.at, part, old, user: by.user, ambient, around: &around };
+        self.inner.attendant.attend(object, &write)
     }
 
     /// What is written together with the end of an object.
