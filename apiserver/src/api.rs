@@ -1,6 +1,7 @@
 //! What answering a request needs, handed to every layer and verb.
 
 use crate::auth::TokenIssuer;
+use crate::authn::{Authentication, Bearer};
 use crate::discovery::{Documents, Library};
 use crate::error::ApiError;
 use crate::metrics::Metrics;
@@ -28,6 +29,7 @@ pub struct Api {
     pub resources: Resources,
     pub workspaces: Arc<dyn FindWorkspace>,
     pub tokens: TokenIssuer,
+    pub authentication: Arc<Authentication>,
     /// What `/version` says.
     pub version: Arc<Value>,
     documents: Arc<Library>,
@@ -38,8 +40,15 @@ pub struct Api {
 }
 
 impl Api {
-    pub fn new(resources: Resources, workspaces: Arc<dyn FindWorkspace>, tokens: TokenIssuer, version: Value) -> Self {
+    pub fn new(
+        resources: Resources,
+        workspaces: Arc<dyn FindWorkspace>,
+        tokens: TokenIssuer,
+        authentication: Arc<Authentication>,
+        version: Value,
+    ) -> Self {
         Self {
+            authentication,
             documents: Arc::new(Library::new(resources.builtin())),
             resources,
             workspaces,
@@ -49,6 +58,20 @@ impl Api {
             stopping: CancellationToken::new(),
             draining: Arc::new(AtomicBool::new(false)),
         }
+    }
+
+    /// Who a token belongs to that is shown in a workspace.
+    pub(crate) async fn bearer(&self, token: &str, workspace: &Workspace) -> Option<Bearer> {
+        if let Some(own) = self.resources.bearer(token, &self.tokens, workspace) {
+            return Some(own);
+        }
+        self.authentication.bearer(token, self.resources.ambient().now().seconds).await
+    }
+
+    /// Whether a token is meant for this server.
+    pub(crate) fn is_meant(&self, bearer: &Bearer) -> bool {
+        let own = self.tokens.audiences();
+        bearer.audiences.as_ref().is_none_or(|meant| meant.iter().any(|name| own.contains(name)))
     }
 
     /// The documents of what a workspace serves.

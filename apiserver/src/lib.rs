@@ -11,6 +11,7 @@ mod amount;
 pub mod api;
 pub mod attend;
 pub mod auth;
+pub mod authn;
 pub mod body;
 mod call;
 pub mod catalog;

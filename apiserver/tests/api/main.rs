@@ -12,5 +12,6 @@ mod listing;
 mod policing;
 mod ruling;
 mod stage;
+mod vouching;
 mod watching;
 mod writing;
