@@ -151,7 +151,7 @@ impl Client {
     }
 
     pub async fn delete(&self, at: &ObjectRef, how: &DeleteOptions) -> Result<Deleted, ApiError> {
-        self.resources.delete(&self.object(Verb::Delete, at)?, how).await
+        self.resources.delete(&self.object(Verb::Delete, at)?, how).await.map(|deletion| deletion.left)
     }
 
     /// Every change of a resource in all workspaces, and what there is of it now.
