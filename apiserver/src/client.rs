@@ -158,7 +158,7 @@ impl Client {
     }
 
     pub async fn delete(&self, at: &ObjectRef, how: &DeleteOptions) -> Result<Deleted, ApiError> {
-        self.resources.delete(&self.object(Verb::Delete, at)?, how).await
+        self.resources.delete(&self.object(Verb::Delete, at)?, how).await.map(|deletion| deletion.left)
     }
 
     /// Takes entries away that nobody holds, as they are, all or none, and asks nobody: for those who let a whole

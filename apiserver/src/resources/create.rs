@@ -90,8 +90,9 @@ impl Resources {
     ) -> Result<(Object, Vec<Beside>), ApiError> {
         let (at, ambient) = (by.get(), &self.inner.ambient);
         check_defined(at, &object)?;
-        stamp(&mut object, at, ambient);
+        // What follows from a name that the server makes up is nobody's.
         write::complete(&at.resource, &mut object);
+        stamp(&mut object, at, ambient);
         strategy::settle(&at.resource, &mut object);
         self.track(&at.resource, Part::Main, None, &mut object, how.author);
         let attempt = Attempt { resource: &at.resource, part: Part::Main, old: None, ambient, look: sight };
@@ -112,6 +113,7 @@ impl Resources {
         let mut beside = self.beside(&mut object, &attempt, By { at, user: by.user() })?;
         write::settle(&at.resource, &mut object);
         validate_new(at, &mut object)?;
+        how.told.add(write::warnings(&at.resource, &mut object, None));
         admission::check(&object, &attempt)?;
         self.permitted(question, Some(&object)).await?;
         beside.extend(admission::charge(&object, &attempt)?.into_iter().map(Beside::Quota));
@@ -142,8 +144,6 @@ pub(super) fn stamp(object: &mut Object, at: &Collection, ambient: &Ambient) {
     object.set_metadata("creationTimestamp", timestamp(ambient.now()));
     if at.resource.traits.generation {
         object.set_metadata("generation", 1);
-    } else {
-        object.remove_metadata("generation");
     }
     match &at.namespace {
         Some(namespace) => object.set_metadata("namespace", namespace.as_str()),

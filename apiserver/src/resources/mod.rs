@@ -26,7 +26,7 @@ mod watch;
 mod write;
 
 pub use create::Create;
-pub use delete::{Deleted, DeletedMany};
+pub use delete::{Deleted, DeletedMany, Deletion};
 pub use list::Page;
 pub use patch::{PatchBody, PatchKind};
 pub use select::Filter;

@@ -50,7 +50,12 @@ impl Resources {
             bound: self.bound_object(target, &request)?,
         };
         let token = issuer.sign(&claims).map_err(|error| ApiError::internal(error.to_string()))?;
-        Ok(answer(&request, &account, audiences, secs, &token, expires))
+        let mut told = answer(&request, audiences, secs, &token, expires);
+        told["metadata"] = json!({
+            "name": account.name(), "namespace": account.namespace(), "uid": self.inner.ambient.uid(),
+            "creationTimestamp": timestamp(now),
+        });
+        Ok(told)
     }
 
     /// Who a token of this server belongs to, if it is still good: one of a service account, or of somebody who joins the
@@ -97,9 +102,10 @@ impl Resources {
             "Secret" => "secrets",
             "Node" => "nodes",
             _ => {
-                return Err(ApiError::bad_request(format!(
-                    "cannot bind token for serviceaccount to object of type {kind}"
-                )));
+                let api_version = word("apiVersion");
+                let slash = if api_version.contains('/') { "" } else { "/" };
+                let message = format!("cannot bind token to object of type {slash}{api_version}, Kind={kind}");
+                return Err(ApiError::bad_request(message));
             }
         };
         let namespace = if kind == "Node" { "" } else { at.namespace().unwrap_or_default() };
@@ -134,18 +140,10 @@ fn audiences(request: &Object, issuer: &TokenIssuer) -> Vec<Audience> {
     if asked.is_empty() { issuer.audiences().to_vec() } else { asked }
 }
 
-fn answer(
-    request: &Object,
-    account: &Object,
-    audiences: Vec<Audience>,
-    secs: i64,
-    token: &str,
-    expires: Instant,
-) -> Value {
+fn answer(request: &Object, audiences: Vec<Audience>, secs: i64, token: &str, expires: Instant) -> Value {
     let bound = request.pointer(&["spec", "boundObjectRef"]).cloned().unwrap_or(Value::Null);
     json!({
         "kind": KIND, "apiVersion": API_VERSION,
-        "metadata": { "name": account.name(), "namespace": account.namespace(), "creationTimestamp": null },
         "spec": { "audiences": audiences, "expirationSeconds": secs, "boundObjectRef": bound },
         "status": { "token": token, "expirationTimestamp": timestamp(expires) },
     })

@@ -108,6 +108,9 @@ impl Resources {
         if !errors.is_empty() {
             return Err(ApiError::invalid(&resource.group, &resource.kind, new.name(), &errors));
         }
+        if part == Part::Main {
+            how.told.add(write::warnings(resource, &mut new, Some(old)));
+        }
         admission::check(&new, &attempt)?;
         self.permitted(question, Some(&new)).await?;
         beside.extend(admission::charge(&new, &attempt)?.into_iter().map(Beside::Quota));
@@ -120,7 +123,7 @@ impl Resources {
     pub(super) async fn written(&self, at: &Collection, outcome: Outcome, told: Told) -> Result<Written, ApiError> {
         let bytes = match outcome {
             Outcome::Same(version) => self.shown(at, version).await?,
-            Outcome::Written(bytes) | Outcome::Removed(bytes) => self.shown_new(at, bytes).await?,
+            Outcome::Written(bytes) | Outcome::Removed { asked: bytes, .. } => self.shown_new(at, bytes).await?,
         };
         Ok(Written { bytes, created: false, warnings: told.into_warnings() })
     }

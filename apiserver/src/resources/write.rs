@@ -131,6 +131,15 @@ fn schema_errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<Fiel
     }
 }
 
+/// What the author of a valid object should be told about it.
+pub(super) fn warnings(resource: &ResourceDef, object: &mut Object, old: Option<&Object>) -> Vec<String> {
+    if resource.custom().is_some() {
+        return Vec::new();
+    }
+    let old = old.map(|old| Value::from(old.clone()));
+    object.as_tree(|tree| openapi::validation::warnings(tree, old.as_ref()))
+}
+
 /// What is wrong with an object in the place of another.
 pub(super) fn errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
     let mut errors = schema_errors_of_change(resource, part, new, old);
