@@ -3,7 +3,7 @@
 use crate::bootstrap::bootstrap;
 use crate::config::{AuthenticationError, Config, Reload, Vouching};
 use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS};
-use crate::kinds;
+use crate::definitions::definitions;
 use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, seed};
 use crate::upkeep::{self, Pace, Upkeep};
 use apiserver::ambient::Ambient;
@@ -74,7 +74,7 @@ impl Server {
             proxies: vouching.proxy_authorities.as_deref(),
         };
         let credentials = Credentials::open(&data_dir, &names, others, &ambient)?;
-        let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), kinds::definitions()));
+        let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions()));
         let url = credentials::url(address);
         let resources = Resources::attended(store.clone(), catalog, ambient, Arc::new(Tenancy::new(url.clone())));
         let finder = Finder::new(Client::as_system(resources.clone(), "tenancy"));

@@ -2,7 +2,7 @@
 
 use super::words::{ITSELF, LOGICAL_CLUSTERS, TYPES, WORKSPACES};
 use super::{Finder, HOME, ROOT, Tenancy, departure, seed};
-use crate::kinds;
+use crate::definitions::definitions;
 use apiserver::ambient::Ambient;
 use apiserver::api::FindWorkspace;
 use apiserver::catalog::Catalog;
@@ -33,7 +33,7 @@ struct World {
 impl World {
     async fn new() -> Self {
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
-        let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), kinds::definitions()));
+        let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions()));
         let tenancy = Arc::new(Tenancy::new("https://hanse".to_owned()));
         let resources = Resources::attended(store, catalog, Ambient::real(), tenancy);
         let client = Client::as_system(resources, "tenancy");
