@@ -20,6 +20,7 @@ mod convert;
 pub mod custom;
 mod discovery;
 pub mod error;
+pub mod fairness;
 mod go;
 pub mod hooks;
 pub mod jsonpath;
