@@ -29,6 +29,10 @@ pub enum Beside {
     Quota(Object),
     /// It must not have moved since; zero is one that never did.
     Move(Mark, Revision),
+    /// Wherever it is, it moves.
+    Touch(Mark),
+    /// It must not have moved since, and whoever writes this does not move it.
+    Unmoved(Mark, Revision),
 }
 
 #[derive(Clone, Copy)]

@@ -15,6 +15,7 @@ mod mutate;
 mod owners;
 mod patch;
 mod read;
+mod rules;
 mod scale;
 mod select;
 mod served;
@@ -33,7 +34,6 @@ pub use select::Filter;
 pub use watch::{Event, EventKind, Watch};
 
 use crate::ambient::Ambient;
-use crate::auth::Authorizer;
 use crate::catalog::Catalog;
 use crate::error::ApiError;
 use crate::hooks::call::{HttpCaller, NoServices};
@@ -42,6 +42,7 @@ use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
 use bytes::Bytes;
 use gate::Gates;
+use rules::Rulebooks;
 use served::Catalogs;
 use std::sync::Arc;
 use storage::{Store, Version};
@@ -57,8 +58,8 @@ struct Inner {
     store: Store,
     catalogs: Catalogs,
     gates: Gates,
+    rulebooks: Rulebooks,
     ambient: Ambient,
-    authorizer: Authorizer,
 }
 
 /// What a write leaves behind, and what its author should be told.
@@ -79,15 +80,11 @@ struct Found {
 impl Resources {
     pub fn new(store: Store, catalog: Arc<Catalog>, ambient: Ambient) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        Self { inner: Arc::new(Inner { store, catalogs, gates, ambient, authorizer: Authorizer }) }
+        Self { inner: Arc::new(Inner { store, catalogs, gates, rulebooks: Rulebooks::default(), ambient }) }
     }
 
     pub fn ambient(&self) -> &Ambient {
         &self.inner.ambient
-    }
-
-    pub fn authorizer(&self) -> Authorizer {
-        self.inner.authorizer
     }
 
     pub fn store(&self) -> &Store {

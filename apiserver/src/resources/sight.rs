@@ -3,10 +3,13 @@
 use super::{Resources, parse};
 use crate::admission::Look;
 use crate::allocate::Beside;
+use crate::auth::{Attributes, Decision, User};
+use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::keyspace;
 use crate::object::{Object, draft};
 use crate::place::{Collection, ObjectRef, Workspace};
+use std::sync::Arc;
 use storage::{Expect, Revision, Snapshot, Txn};
 
 pub(super) struct Sight<'a> {
@@ -50,9 +53,10 @@ impl Sight<'_> {
                 Beside::DropPort(port) => txn.delete(keyspace::port(self.workspace, port)?),
                 Beside::Move(mark, seen) => {
                     let key = keyspace::mark(self.workspace, mark)?;
-                    let expect = if seen == Revision::ZERO { Expect::Absent } else { Expect::At(seen) };
-                    txn.expect(key.clone(), expect).put(key, "{}")
+                    txn.expect(key.clone(), unmoved(seen)).put(key, "{}")
                 }
+                Beside::Touch(mark) => txn.put(keyspace::mark(self.workspace, mark)?, "{}"),
+                Beside::Unmoved(mark, seen) => txn.expect(keyspace::mark(self.workspace, mark)?, unmoved(seen)),
                 Beside::Quota(quota) => {
                     let at = self.object(("", "resourcequotas"), quota.namespace(), quota.name())?;
                     let key = keyspace::key(&at)?;
@@ -63,6 +67,10 @@ impl Sight<'_> {
         }
         Ok(txn)
     }
+}
+
+fn unmoved(seen: Revision) -> Expect {
+    if seen == Revision::ZERO { Expect::Absent } else { Expect::At(seen) }
 }
 
 impl Look for Sight<'_> {
@@ -84,6 +92,15 @@ impl Look for Sight<'_> {
     fn count(&self, resource: (&str, &str), namespace: &str) -> Result<usize, ApiError> {
         let Some(collection) = self.collection(resource, namespace) else { return Ok(0) };
         Ok(self.snapshot.count(keyspace::range(&collection)?)?)
+    }
+
+    fn resource_of(&self, api_version: &str, kind: &str) -> Option<Arc<ResourceDef>> {
+        let builtin = self.resources.builtin().of_kind(api_version, kind).cloned();
+        builtin.or_else(|| self.resources.catalog(self.workspace).ok()?.of_kind(api_version, kind).cloned())
+    }
+
+    fn decide(&self, user: &User, wanted: &Attributes<'_>) -> Result<Decision, ApiError> {
+        self.resources.authorizer().decide(user, self.workspace, wanted)
     }
 
     fn is_port_taken(&self, port: u16) -> Result<bool, ApiError> {

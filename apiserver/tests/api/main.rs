@@ -9,6 +9,7 @@ mod discovering;
 mod doors;
 mod hooking;
 mod listing;
+mod permitting;
 mod policing;
 mod ruling;
 mod stage;
