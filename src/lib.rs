@@ -10,5 +10,6 @@ pub mod controller;
 pub mod credentials;
 pub mod scheduler;
 pub mod server;
+pub mod syncer;
 pub mod tenancy;
 pub mod upkeep;
