@@ -1,5 +1,6 @@
 //! What happens to every request, in order. Read [`steps`] top to bottom; so does the request.
 
+mod audit;
 mod authenticate;
 mod authorize;
 mod deadline;
@@ -14,6 +15,7 @@ pub use authenticate::Peer;
 pub use limit::Limits;
 
 use crate::api::Api;
+use crate::audit::Record;
 use crate::auth::Authorized;
 use crate::call::{self, Call, refuse};
 use crate::error::ApiError;
@@ -28,7 +30,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower::Service;
-use trace::Noted;
+use trace::{Noted, Trace};
 
 /// Answers requests. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -62,36 +64,43 @@ impl Pipeline {
         let (trace, mut noted) = (trace::begin(&self.api, &request), Noted::default());
         let accept = request.headers().get(http::header::ACCEPT).cloned();
         let accept = accept.as_ref().and_then(|value| value.to_str().ok());
-        let answered = panics::caught(self.steps(request, &mut noted)).await; // a bug is a 500, not a dead connection
-        let response = answered.unwrap_or_else(|error| refuse(&error, accept));
+        let answered = panics::caught(self.steps(request, &trace, &mut noted)).await; // a bug is a 500, not a dead connection
+        noted.panicked = answered.is_err();
+        let response = answered.flatten().unwrap_or_else(|error| refuse(&error, accept));
         trace::end(&self.api, trace, noted, response) // request id, metrics, access log
     }
 
     /// Every step finds out one fact about the request, or refuses it.
-    async fn steps(&self, mut request: Request, noted: &mut Noted) -> Result<Response, ApiError> {
+    async fn steps(&self, mut request: Request, trace: &Trace, noted: &mut Noted) -> Result<Response, ApiError> {
         let api = &self.api;
+        let uri = audit::uri(api, &request);
         let workspace = workspace::workspace(api, &mut request)?; // /clusters/{path}/... -> Workspace
         let target = target::target(api, &request, &workspace, noted); // path and method -> Target
         let within = deadline::within(&request, &target)?; // watches are exempt
         let last = async {
-            let user = authenticate::authenticate(api, &workspace, &mut request).await?; // -> User
-            let user = impersonate::impersonate(api, user, &workspace, &target, &mut request)?; // -> the User that is meant
+            let asking = authenticate::authenticate(api, &workspace, &mut request).await?; // -> User
+            let user = impersonate::impersonate(api, asking.clone(), &workspace, &target, &mut request)?; // -> the User that is meant
+            noted.record = audit::received(api, trace, uri.as_deref(), (&asking, &user), &target, &request);
             let turn = self.limiter.turn(api, &user, &workspace, &target).await?; // not before it is theirs
             let permitted = authorize::authorize(api, &user, workspace, target, &request)?; // -> Authorized<Target>
-            Ok(turn.until_sent(answer(api, permitted, request).await))
+            Ok(turn.until_sent(answer(api, permitted, request, noted.record.as_mut()).await))
         };
         deadline::keep(within, last).await
     }
 }
 
 /// The end of the pipeline: a permitted request and its answer.
-async fn answer(api: &Api, target: Authorized<Target>, request: Request) -> Response {
+async fn answer(api: &Api, target: Authorized<Target>, request: Request, record: Option<&mut Record>) -> Response {
     let (parts, body) = request.into_parts();
     let accept = parts.headers.get(http::header::ACCEPT).cloned();
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let warning = target.get().deprecation();
+    let mut record = record;
     let answered = match call::read(body).await {
         Ok(body) => {
+            if let Some(record) = record.as_deref_mut().filter(|record| record.wants_request()) {
+                record.request(&body);
+            }
             let call = Call { query, headers: parts.headers, body };
             verbs::dispatch(api, target, &call).await
         }
@@ -101,5 +110,8 @@ async fn answer(api: &Api, target: Authorized<Target>, request: Request) -> Resp
     let mut response = answered.unwrap_or_else(|error| refuse(&error, accept));
     // Whoever uses what is going to go is told, whatever they do with it.
     call::warn(&mut response, warning.as_slice());
-    response
+    match record {
+        Some(record) => audit::kept(record, response).await,
+        None => response,
+    }
 }
