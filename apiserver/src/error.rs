@@ -75,6 +75,12 @@ impl ApiError {
         Self::new(409, "AlreadyExists", message).about(&resource.group, &resource.plural, name)
     }
 
+    /// The same, when the object of that name is on its way out.
+    pub fn while_deleted(mut self) -> Self {
+        self.0.message = format!("object is being deleted: {}", self.0.message);
+        self
+    }
+
     /// The same, when the name was not its author's: another try may find a free one.
     pub fn after_generated_name(mut self) -> Self {
         self.0.message =
@@ -127,6 +133,11 @@ impl ApiError {
     pub fn unprocessable(resource: &ResourceDef, name: &str, why: &str) -> Self {
         let message = format!("the server rejected our request due to an error in our request: {why}");
         Self::new(422, "Invalid", message).about(&resource.group, &resource.plural, name)
+    }
+
+    /// What a patch has made of an object cannot be read. Nothing says of which kind it is.
+    pub fn invalid_patch(shown: &str, why: String) -> Self {
+        Self::invalid("", "", "", &[FieldError::invalid("patch", shown, why)])
     }
 
     /// Options of a request that do not go together.

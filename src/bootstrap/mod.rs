@@ -3,6 +3,8 @@
 
 mod policy;
 
+pub use policy::rules;
+
 use crate::credentials::SERVICE_ADDRESS;
 use apiserver::client::Client;
 use apiserver::error::ApiError;

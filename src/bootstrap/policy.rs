@@ -4,12 +4,13 @@
 //! they are objects like any others, to be read, watched, changed and deleted. What is missing of one when a server
 //! starts is put back, unless its annotation says that it should be left alone.
 
-use apiserver::auth::{Rule, missing};
+use apiserver::auth::{Rule, Rules, StoredRole, missing};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
 use apiserver::place::{Collection, Workspace};
 use apiserver::strategy::Part;
+use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,6 +22,22 @@ const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 
 /// Roles that are made at once: enough to fill a commit.
 const MADE_AT_ONCE: usize = 64;
+
+/// The same as rules, for workspaces that do not keep them as objects: ten thousand copies would say nothing new.
+pub fn rules() -> Rules {
+    let all: Vec<(String, Option<String>, String, Bytes)> = wanted()
+        .map(|object| {
+            let word = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
+            let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+            (kind, word("namespace"), word("name").unwrap_or_default(), Bytes::from(object.to_string()))
+        })
+        .collect();
+    let of = |bindings: bool| {
+        let wanted = all.iter().filter(move |(kind, ..)| kind.ends_with("Binding") == bindings);
+        wanted.map(|(_, namespace, name, value)| StoredRole { namespace: namespace.as_deref(), name, value })
+    };
+    Rules::compile(of(false), of(true))
+}
 
 /// Makes what is missing of the roles and bindings.
 pub(super) async fn policy(client: &Client, workspace: &Workspace) -> Result<(), ApiError> {

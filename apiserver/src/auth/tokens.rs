@@ -1,7 +1,6 @@
 //! Tokens of service accounts: what they say, and the key that signs them.
 
 use super::User;
-use crate::place::Workspace;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -36,8 +35,7 @@ impl Claims {
     pub fn user(&self) -> User {
         let Self { namespace, name, uid, .. } = self;
         let user = User::authenticated(&User::account_name(namespace, name), User::account_groups(namespace));
-        // Accounts of other workspaces may have the same name.
-        User { uid: uid.clone(), within: Some(Workspace::new(&self.workspace)), ..user }
+        User { uid: uid.clone(), ..user }
     }
 }
 

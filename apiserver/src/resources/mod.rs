@@ -27,13 +27,14 @@ mod watch;
 mod write;
 
 pub use create::Create;
-pub use delete::{Deleted, DeletedMany};
+pub use delete::{Deleted, DeletedMany, Deletion};
 pub use list::Page;
 pub use patch::{PatchBody, PatchKind};
 pub use select::Filter;
 pub use watch::{Event, EventKind, Watch};
 
 use crate::ambient::Ambient;
+use crate::attend::{Attendant, Nobody};
 use crate::catalog::Catalog;
 use crate::error::ApiError;
 use crate::hooks::call::{HttpCaller, NoServices};
@@ -60,6 +61,7 @@ struct Inner {
     gates: Gates,
     rulebooks: Rulebooks,
     ambient: Ambient,
+    attendant: Arc<dyn Attendant>,
 }
 
 /// What a write leaves behind, and what its author should be told.
@@ -79,8 +81,14 @@ struct Found {
 
 impl Resources {
     pub fn new(store: Store, catalog: Arc<Catalog>, ambient: Ambient) -> Self {
+        Self::attended(store, catalog, ambient, Arc::new(Nobody))
+    }
+
+    /// The same with somebody who looks after some of the kinds.
+    pub fn attended(store: Store, catalog: Arc<Catalog>, ambient: Ambient, attendant: Arc<dyn Attendant>) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        Self { inner: Arc::new(Inner { store, catalogs, gates, rulebooks: Rulebooks::default(), ambient }) }
+        let rulebooks = Rulebooks::default();
+        Self { inner: Arc::new(Inner { store, catalogs, gates, rulebooks, ambient, attendant }) }
     }
 
     pub fn ambient(&self) -> &Ambient {

@@ -31,7 +31,7 @@ impl Default for Rulebooks {
 
 impl Rulebook for Resources {
     fn rules(&self, workspace: &Workspace) -> Result<Arc<Rules>, ApiError> {
-        Ok(self.rules_as_of(workspace)?.made.unwrap_or_else(|| self.inner.rulebooks.none.clone()))
+        Ok(self.rules_as_of(workspace)?.made.unwrap_or_else(|| self.given_rules(workspace)))
     }
 }
 
@@ -45,8 +45,14 @@ impl Resources {
             let all = |plural: &str| self.stored_roles(workspace, snapshot, plural);
             let roles = [all("clusterroles")?, all("roles")?].concat();
             let bindings = [all("clusterrolebindings")?, all("rolebindings")?].concat();
-            Ok(Rules::compile(roles.iter().filter_map(stored), bindings.iter().filter_map(stored)))
+            let own = Rules::compile(roles.iter().filter_map(stored), bindings.iter().filter_map(stored));
+            Ok(own.above(self.inner.attendant.rules(workspace)))
         })
+    }
+
+    /// What holds in a workspace that has no roles of its own.
+    fn given_rules(&self, workspace: &Workspace) -> Arc<Rules> {
+        self.inner.attendant.rules(workspace).unwrap_or_else(|| self.inner.rulebooks.none.clone())
     }
 
     fn stored_roles(&self, workspace: &Workspace, snapshot: &Snapshot, plural: &str) -> Result<Vec<Entry>, ApiError> {
@@ -69,7 +75,7 @@ impl Resources {
             return Ok(None);
         }
         let AsOf { marked, made } = self.rules_as_of(&at.workspace)?;
-        let rules = made.unwrap_or_else(|| self.inner.rulebooks.none.clone());
+        let rules = made.unwrap_or_else(|| self.given_rules(&at.workspace));
         let grant = Grant { resource: &resource.plural, namespace: at.namespace.as_deref(), name, new, old };
         match escalation::confirm(&rules, user, &grant) {
             Ok(()) => Ok(Some(Beside::Unmoved(Mark::Rules, marked))),

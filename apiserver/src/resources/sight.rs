@@ -1,14 +1,18 @@
 //! A workspace at one revision, as those see it who decide on a write; and what is written beside an object.
 
-use super::{Resources, parse};
+use super::create::stamp;
+use super::write::mark_of;
+use super::{Resources, parse, write};
 use crate::admission::Look;
 use crate::allocate::Beside;
+use crate::attend::Around;
 use crate::auth::{Attributes, Decision, User};
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::keyspace;
 use crate::object::{Object, draft};
 use crate::place::{Collection, ObjectRef, Workspace};
+use std::collections::HashSet;
 use std::sync::Arc;
 use storage::{Expect, Revision, Snapshot, Txn};
 
@@ -36,9 +40,21 @@ impl Sight<'_> {
         Ok(collection.object(name))
     }
 
+    /// An object that is made by nobody in particular.
+    fn completed(&self, at: &ObjectRef, mut object: Object) -> Object {
+        let resource = at.resource();
+        object.map_mut().insert("apiVersion".to_owned(), resource.api_version().into());
+        object.map_mut().insert("kind".to_owned(), resource.kind.as_str().into());
+        object.set_metadata("name", at.name.as_str());
+        stamp(&mut object, &at.within, &self.resources.inner.ambient);
+        write::settle(resource, &mut object);
+        object
+    }
+
     /// Adds to a transaction what has to be true and happen together with it.
     pub(super) fn join(&self, mut txn: Txn, beside: Vec<Beside>) -> Result<Txn, ApiError> {
         const ADDRESSES: (&str, &str) = ("networking.k8s.io", "ipaddresses");
+        let mut touched = HashSet::new();
         for item in beside {
             txn = match item {
                 Beside::MakeAddress(object) => {
@@ -55,6 +71,11 @@ impl Sight<'_> {
                     let key = keyspace::mark(self.workspace, mark)?;
                     txn.expect(key.clone(), unmoved(seen)).put(key, "{}")
                 }
+                Beside::Make(at, object) => {
+                    touched.extend(mark_of(at.resource()).map(|mark| (at.workspace().clone(), mark)));
+                    let key = keyspace::key(&at)?;
+                    txn.expect(key.clone(), Expect::Absent).put(key, draft(self.completed(&at, object)))
+                }
                 Beside::Touch(mark) => txn.put(keyspace::mark(self.workspace, mark)?, "{}"),
                 Beside::Unmoved(mark, seen) => txn.expect(keyspace::mark(self.workspace, mark)?, unmoved(seen)),
                 Beside::Quota(quota) => {
@@ -65,7 +86,21 @@ impl Sight<'_> {
                 }
             };
         }
+        for (workspace, mark) in touched {
+            txn = txn.put(keyspace::mark(&workspace, mark)?, "{}");
+        }
         Ok(txn)
+    }
+}
+
+impl Around for Sight<'_> {
+    fn resource(&self, group: &str, plural: &str) -> Option<Arc<ResourceDef>> {
+        self.resources.builtin().stored_as(group, plural).cloned()
+    }
+
+    fn object(&self, at: &ObjectRef) -> Result<Option<Object>, ApiError> {
+        let found = self.snapshot.get(keyspace::key(at)?.as_bytes())?;
+        found.map(|version| parse(&version.value)).transpose()
     }
 }
 

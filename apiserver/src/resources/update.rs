@@ -3,7 +3,7 @@
 use super::create::check_namespace;
 use super::gate::Question;
 use super::mutate::{Change, Next, Outcome};
-use super::write::{self, How, Told};
+use super::write::{self, By, How, Told};
 use super::{Create, Resources, Written};
 use crate::admission::{self, Attempt};
 use crate::allocate::Beside;
@@ -104,12 +104,15 @@ impl Resources {
         new = self.consulted(question, new).await?;
         let unmoved = self.may_grant(by.user(), &at.within, &at.name, (&new, Some(old)))?;
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
-        let mut beside = self.beside(&mut new, &attempt, at.workspace())?;
+        let mut beside = self.beside(&mut new, &attempt, By { at: &at.within, user: by.user() })?;
         write::settle(resource, &mut new);
         let mut errors = strategy::check_change(resource, part, &new, old);
         errors.extend(write::errors_of_change(resource, part, &mut new, old));
         if !errors.is_empty() {
             return Err(ApiError::invalid(&resource.group, &resource.kind, new.name(), &errors));
+        }
+        if part == Part::Main {
+            how.told.add(write::warnings(resource, &mut new, Some(old)));
         }
         admission::check(&new, &attempt)?;
         self.permitted(question, Some(&new)).await?;
@@ -124,7 +127,7 @@ impl Resources {
     pub(super) async fn written(&self, at: &Collection, outcome: Outcome, told: Told) -> Result<Written, ApiError> {
         let bytes = match outcome {
             Outcome::Same(version) => self.shown(at, version).await?,
-            Outcome::Written(bytes) | Outcome::Removed(bytes) => self.shown_new(at, bytes).await?,
+            Outcome::Written(bytes) | Outcome::Removed { asked: bytes, .. } => self.shown_new(at, bytes).await?,
         };
         Ok(Written { bytes, created: false, warnings: told.into_warnings() })
     }

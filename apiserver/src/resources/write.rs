@@ -4,8 +4,10 @@ use super::Resources;
 use super::owners::Author;
 use crate::admission::Attempt;
 use crate::allocate::{self, Beside, Givers};
+use crate::attend::Attending;
+use crate::auth::User;
 use crate::catalog::{ResourceDef, Schema};
-use crate::custom::check_rules;
+use crate::custom::{Definition, check_rules};
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
@@ -84,6 +86,13 @@ impl Told {
     }
 }
 
+/// Where something is written, and by whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct By<'a> {
+    pub(super) at: &'a Collection,
+    pub(super) user: &'a User,
+}
+
 /// Fills in what the author of an object did not say.
 pub(super) fn complete(resource: &ResourceDef, object: &mut Object) {
     match (&resource.schema, resource.stored_type()) {
@@ -120,6 +129,15 @@ fn schema_errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<Fiel
         }),
         (None, None) => Vec::new(),
     }
+}
+
+/// What the author of a valid object should be told about it.
+pub(super) fn warnings(resource: &ResourceDef, object: &mut Object, old: Option<&Object>) -> Vec<String> {
+    if resource.custom().is_some() {
+        return Vec::new();
+    }
+    let old = old.map(|old| Value::from(old.clone()));
+    object.as_tree(|tree| openapi::validation::warnings(tree, old.as_ref()))
 }
 
 /// What is wrong with an object in the place of another.
@@ -166,7 +184,7 @@ fn is_definition(resource: &ResourceDef) -> bool {
 }
 
 /// What has to be made anew when an object of the resource changes.
-fn mark_of(resource: &ResourceDef) -> Option<Mark> {
+pub(super) fn mark_of(resource: &ResourceDef) -> Option<Mark> {
     match &*resource.group {
         "apiextensions.k8s.io" => Some(Mark::Definitions),
         "admissionregistration.k8s.io" => Some(Mark::Policies),
@@ -181,8 +199,9 @@ impl Resources {
         &self,
         object: &mut Object,
         attempt: &Attempt<'_>,
-        workspace: &Workspace,
+        by: By<'_>,
     ) -> Result<Vec<Beside>, ApiError> {
+        let workspace = &by.at.workspace;
         if is(attempt.resource, "", "services") && attempt.part == Part::Main {
             return allocate::allocate(object, attempt.old, &Givers { ambient: attempt.ambient, look: attempt.look });
         }
@@ -191,7 +210,17 @@ impl Resources {
             definitions::accept(object, &used, attempt.ambient.now());
             return Ok(vec![Beside::Move(Mark::Definitions, marked)]);
         }
+        if attempt.resource.custom().is_some_and(|custom| matches!(custom.definition, Definition::Given(_))) {
+            return self.attend(object, attempt, by);
+        }
         self.moved(attempt.resource, workspace)
+    }
+
+    fn attend(&self, object: &mut Object, attempt: &Attempt<'_>, by: By<'_>) -> Result<Vec<Beside>, ApiError> {
+        let around = self.sight(&by.at.workspace);
+        let Attempt { part, old, ambient, .. } = *attempt;
+        let write = Attending { at: by.at, part, old, user: by.user, ambient, around: &around };
+        self.inner.attendant.attend(object, &write)
     }
 
     /// What is written together with the end of an object.
@@ -219,8 +248,10 @@ impl Resources {
 
     /// An object is written as its definition says only for as long as that says the same.
     pub(super) fn under_definition(&self, txn: Txn, at: &Collection) -> Result<Txn, ApiError> {
-        let Some(custom) = at.resource.custom() else { return Ok(txn) };
-        let key = keyspace::key(&self.definitions(&at.workspace)?.object(&custom.definition))?;
-        Ok(txn.expect(key, Expect::At(custom.revision)))
+        let Some(Definition::Kept { name, revision }) = at.resource.custom().map(|custom| &custom.definition) else {
+            return Ok(txn);
+        };
+        let key = keyspace::key(&self.definitions(&at.workspace)?.object(name))?;
+        Ok(txn.expect(key, Expect::At(*revision)))
     }
 }

@@ -6,7 +6,6 @@ use apiserver::pipeline::Peer;
 use axum::body::Body;
 use http::Request;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -18,7 +17,7 @@ const REQUEST: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIT01IV
 async fn send_as(stage: &Stage, name: &str, line: &str, headers: &[&str], body: Option<&Value>) -> Answer {
     let (method, uri) = line.split_once(' ').unwrap();
     let user = User::authenticated(name, Vec::new());
-    let mut request = Request::builder().method(method).uri(uri).extension(Peer(Some(Arc::new(user))));
+    let mut request = Request::builder().method(method).uri(uri).extension(Peer::user(user));
     for header in headers {
         let (name, value) = header.split_once(": ").unwrap();
         request = request.header(name, value);
@@ -347,7 +346,7 @@ async fn expressions_are_told_what_rules_permit() {
     let check = "authorizer.group('').resource('secrets').namespace('n').name(object.metadata.name).check('get')";
     let spec = json!({
         "matchConstraints": { "resourceRules": [rule_of_policy] },
-        "validations": [{ "expression": format!("{check}.allowed()"), "messageExpression": format!("{check}.reason()") }],
+        "validations": [{ "expression": format!("{check}.allowed()") }],
     });
     let policy = made("ValidatingAdmissionPolicy", spec);
     stage.send(&format!("POST {registration}/validatingadmissionpolicies"), &policy).await.expect(201);

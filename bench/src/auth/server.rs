@@ -5,6 +5,7 @@ use crate::rules::{binding, role};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
 use apiserver::auth::{MASTERS, TokenIssuer, User};
+use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
 use apiserver::pipeline::{Limits, Peer, pipeline};
@@ -37,7 +38,7 @@ impl Server {
         let resources = Resources::new(store, Arc::new(Catalog::builtin()), Ambient::real());
         let tokens = TokenIssuer::new("https://issuer", PRIVATE.as_bytes(), PUBLIC.as_bytes()).expect("a key");
         let home = |path: Option<&str>| path.is_none().then(|| Workspace::new("home"));
-        let api = Api::new(resources.clone(), Arc::new(home), tokens, json!({}));
+        let api = Api::new(resources.clone(), Arc::new(home), tokens, Arc::new(Authentication::default()), json!({}));
         let client = Client::as_system(resources, "bench");
         make(&client, ("", "v1", "namespaces"), None, json!({ "metadata": { "name": "n" } })).await;
         make(&client, ("", "v1", "configmaps"), Some("n"), json!({ "metadata": { "name": "c" } })).await;
@@ -51,7 +52,7 @@ impl Server {
     pub async fn get(&self, user: &User) {
         let request = Request::builder()
             .uri("/api/v1/namespaces/n/configmaps/c")
-            .extension(Peer(Some(Arc::new(user.clone()))))
+            .extension(Peer::user(user.clone()))
             .body(Body::empty())
             .expect("a request");
         let answer = self.router.clone().oneshot(request).await.expect("an answer");

@@ -65,6 +65,8 @@ pub struct Rules {
     namespaces: HashMap<Box<str>, Scope>,
     /// Roles by namespace and name; those that are in none are in the empty one.
     roles: HashMap<Box<str>, HashMap<Box<str>, Bytes>>,
+    /// What holds besides, in this workspace and in others: of two roles of one name, the one above counts.
+    below: Option<Arc<Rules>>,
 }
 
 #[derive(Debug, Default)]
@@ -111,6 +113,12 @@ impl Rules {
         rules
     }
 
+    /// The same on top of others.
+    #[must_use]
+    pub fn above(self, below: Option<Arc<Rules>>) -> Self {
+        Self { below, ..self }
+    }
+
     fn scope_mut(&mut self, namespace: Option<&str>) -> &mut Scope {
         match namespace {
             None => &mut self.everywhere,
@@ -132,9 +140,10 @@ impl Rules {
             let permitting = |holder: &Holder| Some(holder.bound[self.index(scope, holder).first(wanted)?]);
             scope.holders(user).filter_map(permitting).min().map(|bound| scope.source(bound))
         });
-        match found {
-            Some(source) => Decision::Allow(format!("RBAC: allowed by {source}")),
-            None => Decision::NoOpinion(self.trouble(user, wanted.namespace())),
+        match (found, &self.below) {
+            (Some(source), _) => Decision::Allow(format!("RBAC: allowed by {source}")),
+            (None, Some(below)) if below.allows(user, wanted) => below.decide(user, wanted),
+            (None, _) => Decision::NoOpinion(self.trouble(user, wanted.namespace())),
         }
     }
 
@@ -144,6 +153,7 @@ impl Rules {
             || self
                 .scopes(wanted.namespace())
                 .any(|scope| scope.holders(user).any(|holder| self.index(scope, holder).permits(wanted)))
+            || self.below.as_ref().is_some_and(|below| below.allows(user, wanted))
     }
 
     fn index<'a>(&'a self, scope: &Scope, holder: &'a Holder) -> &'a Index {
@@ -186,13 +196,17 @@ impl Rules {
         };
         let name = role.name.clone();
         let found = self.roles.get(place).and_then(|roles| roles.get(&*role.name));
+        if let (None, Some(below)) = (found, &self.below) {
+            return below.role(role, namespace);
+        }
         let stored = found.ok_or_else(|| RoleError::NotFound { kind, name: name.clone() })?;
         Rule::read(stored).map_err(|_| RoleError::Unreadable { kind, name })
     }
 
     /// All rules that a user has in a namespace, and why some of them are missing.
     pub fn held(&self, user: &User, namespace: &str) -> (Vec<Rule>, Vec<String>) {
-        let (mut rules, mut trouble) = (Vec::new(), Vec::new());
+        let below = self.below.as_ref().map(|below| below.held(user, namespace));
+        let (mut rules, mut trouble) = below.unwrap_or_default();
         for scope in self.scopes(namespace) {
             let mut bindings: Vec<usize> =
                 scope.holders(user).flat_map(|holder| holder.bound.iter().map(|bound| bound.binding)).collect();

@@ -4,13 +4,14 @@ mod access;
 
 use crate::api::Api;
 use crate::auth::{Authorized, User};
+use crate::authn::Bearer;
 use crate::body::Decoded;
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::media::Offer;
 use crate::object::Object;
 use crate::options::WriteOptions;
-use crate::place::{Collection, ObjectRef};
+use crate::place::{Collection, ObjectRef, Workspace};
 use crate::render;
 use axum::response::Response;
 use http::StatusCode;
@@ -23,7 +24,7 @@ pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) 
     let Decoded { mut object, .. } = call.object()?.decode(resource, options.validation)?;
     let status = match &*resource.plural {
         "selfsubjectreviews" => json!({ "userInfo": described(at.user()) }),
-        "tokenreviews" => token_review(api, &object)?,
+        "tokenreviews" => token_review(api, &at.get().workspace, &object).await?,
         "selfsubjectrulesreviews" => {
             let status = access::rules(&api.resources, at, &object)?;
             // What was asked is not told again.
@@ -64,17 +65,18 @@ fn described(user: &User) -> Value {
     told
 }
 
-fn token_review(api: &Api, review: &Object) -> Result<Value, ApiError> {
+async fn token_review(api: &Api, workspace: &Workspace, review: &Object) -> Result<Value, ApiError> {
     let token = review.text(&["spec", "token"]);
     if token.is_empty() {
         return Err(ApiError::bad_request("token is required for TokenReview in authentication"));
     }
-    let asked = review.pointer(&["spec", "audiences"]).and_then(Value::as_array);
-    let asked: Vec<&str> = asked.into_iter().flatten().filter_map(Value::as_str).collect();
-    let found = api.resources.user_of_token(token, &api.tokens).and_then(|(user, audiences)| {
-        let own = api.tokens.audiences();
-        let meant = |name: &&String| if asked.is_empty() { own.contains(name) } else { asked.contains(&name.as_str()) };
-        let shared: Vec<String> = audiences.iter().filter(meant).cloned().collect();
+    let asked: Vec<String> =
+        review.items(&["spec", "audiences"]).filter_map(Value::as_str).map(str::to_owned).collect();
+    let wanted = if asked.is_empty() { api.tokens.audiences() } else { &asked };
+    let found = api.bearer(token, workspace).await.and_then(|Bearer { user, audiences }| {
+        // Who vouches for a token without saying whom it is for does so for this server.
+        let meant = audiences.unwrap_or_else(|| api.tokens.audiences().to_vec());
+        let shared: Vec<String> = meant.into_iter().filter(|name| wanted.contains(name)).collect();
         (!shared.is_empty()).then_some((user, shared))
     });
     Ok(match found {
