@@ -5,13 +5,11 @@ use crate::rules::{binding, role};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
 use apiserver::auth::{MASTERS, TokenIssuer, User};
-use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
-use apiserver::pipeline::{Limits, Peer, pipeline};
+use apiserver::pipeline::{Limits, Peer, Pipeline, pipeline};
 use apiserver::place::Workspace;
 use apiserver::resources::Resources;
-use axum::Router;
 use axum::body::Body;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
@@ -25,7 +23,7 @@ const PRIVATE: &str = include_str!("../../../apiserver/tests/api/key.pem");
 const PUBLIC: &str = include_str!("../../../apiserver/tests/api/key.pub.pem");
 
 pub struct Server {
-    router: Router,
+    router: Pipeline,
 }
 
 pub fn master() -> User {
@@ -38,7 +36,7 @@ impl Server {
         let resources = Resources::new(store, Arc::new(Catalog::builtin()), Ambient::real());
         let tokens = TokenIssuer::new("https://issuer", PRIVATE.as_bytes(), PUBLIC.as_bytes()).expect("a key");
         let home = |path: Option<&str>| path.is_none().then(|| Workspace::new("home"));
-        let api = Api::new(resources.clone(), Arc::new(home), tokens, Arc::new(Authentication::default()), json!({}));
+        let api = Api::new(resources.clone(), Arc::new(home), tokens, Arc::default(), None, json!({}));
         let client = Client::as_system(resources, "bench");
         make(&client, ("", "v1", "namespaces"), None, json!({ "metadata": { "name": "n" } })).await;
         make(&client, ("", "v1", "configmaps"), Some("n"), json!({ "metadata": { "name": "c" } })).await;
