@@ -103,38 +103,34 @@ pub(super) fn settle(resource: &ResourceDef, object: &mut Object) {
 
 /// What is wrong with a new object.
 pub(super) fn errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<FieldError> {
-    let mut errors = schema_errors_of_new(resource, object);
-    errors.extend(policy::check(object));
-    errors
-}
-
-fn schema_errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<FieldError> {
     match (resource.custom(), resource.stored_type()) {
         (Some(custom), _) => custom.schema.validate(object, None, resource.namespaced),
-        (None, Some(ty)) => object.as_tree(|tree| {
-            let mut errors = openapi::validation::create(tree, ty);
-            if is_definition(resource) {
-                errors.extend(check_rules(tree, None, &errors));
-            }
-            errors
-        }),
+        (None, Some(ty)) => {
+            let expressions = policy::check(object);
+            object.as_tree(|tree| {
+                let mut errors = openapi::validation::create_knowing(tree, ty, expressions);
+                if is_definition(resource) {
+                    errors.extend(check_rules(tree, None, &errors));
+                }
+                errors
+            })
+        }
         (None, None) => Vec::new(),
     }
 }
 
-/// What is wrong with an object in the place of another.
-pub(super) fn errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
-    let mut errors = schema_errors_of_change(resource, part, new, old);
-    let wrong = policy::check(new);
+/// What is wrong with the expressions of an object. What was accepted once is not refused for having been there.
+fn new_mistakes(new: &Object, old: &Object) -> Vec<FieldError> {
+    let mut wrong = policy::check(new);
     if !wrong.is_empty() {
-        // What was accepted once is not refused for having been there.
         let before = policy::check(old);
-        errors.extend(wrong.into_iter().filter(|error| !before.contains(error)));
+        wrong.retain(|error| !before.contains(error));
     }
-    errors
+    wrong
 }
 
-fn schema_errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
+/// What is wrong with an object in the place of another.
+pub(super) fn errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
     let ty = match (resource.custom(), resource.stored_type()) {
         (Some(custom), _) if part == Part::Status => {
             return custom.schema.validate_status(new, old, resource.namespaced);
@@ -143,12 +139,13 @@ fn schema_errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object,
         (None, Some(ty)) => ty,
         (None, None) => return Vec::new(),
     };
+    let expressions = new_mistakes(new, old);
     // A part that has rules of its own has been held against the old object.
     let old = Value::from(if strategy::has_own_rules(part) { new.clone() } else { old.clone() });
     new.as_tree(|tree| match part {
         Part::Status => openapi::validation::update_status(tree, &old, ty),
         _ => {
-            let mut errors = openapi::validation::update(tree, &old, ty);
+            let mut errors = openapi::validation::update_knowing(tree, &old, ty, expressions);
             if is_definition(resource) {
                 errors.extend(check_rules(tree, Some(&old), &errors));
             }
