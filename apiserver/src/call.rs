@@ -150,6 +150,19 @@ impl<I: Iterator<Item = Bytes>> Iterator for Gzip<I> {
     }
 }
 
+/// Puts warnings before those that are there already.
+pub(crate) fn warn_first(response: &mut Response, warnings: &[String]) {
+    if warnings.is_empty() {
+        return;
+    }
+    let others: Vec<HeaderValue> = response.headers().get_all(header::WARNING).iter().cloned().collect();
+    response.headers_mut().remove(header::WARNING);
+    warn(response, warnings);
+    for other in others {
+        response.headers_mut().append(header::WARNING, other);
+    }
+}
+
 /// Puts warnings where clients look for them.
 pub(crate) fn warn(response: &mut Response, warnings: &[String]) {
     let total: usize = warnings.iter().map(|warning| warning.chars().count()).sum();

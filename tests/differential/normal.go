@@ -30,9 +30,11 @@ var (
 	portInCell  = regexp.MustCompile(`:3\d{4}/`)
 	// Versions as messages speak of them.
 	spokenVersion = regexp.MustCompile(`((?:current|[Rr]esource version): )\d+( \(\d+\))?`)
-	duration      = regexp.MustCompile(`^(\d+[smhd])+$`)
-	generateName  = regexp.MustCompile(`"generateName":"([^"]+)"`)
-	number        = regexp.MustCompile(`^\d+$`)
+	// The type of what rules are about has a name of its own each time.
+	typeOfSelf   = regexp.MustCompile(`\bselfType\d+`)
+	duration     = regexp.MustCompile(`^(\d+[smhd])+$`)
+	generateName = regexp.MustCompile(`"generateName":"([^"]+)"`)
+	number       = regexp.MustCompile(`^\d+$`)
 )
 
 // answer is the answer with everything named that differs by nature.
@@ -138,7 +140,21 @@ func marked(version string) string {
 	return "<version " + version + ">"
 }
 
+// Several mistakes in one message. Kubernetes goes through the fields of an object in any order.
+var severalMistakes = regexp.MustCompile(`(?s)^(.* is invalid: \[)(.*)\]$`)
+
+func inOrder(text string) string {
+	found := severalMistakes.FindStringSubmatch(text)
+	if found == nil {
+		return text
+	}
+	parts := strings.Split(found[2], ", ")
+	slices.Sort(parts)
+	return found[1] + strings.Join(parts, ", ") + "]"
+}
+
 func (m *memory) text(text string) string {
+	text = inOrder(text)
 	for prefix, made := range m.generated {
 		text = made.ReplaceAllString(text, prefix+"<generated>")
 	}
@@ -148,6 +164,7 @@ func (m *memory) text(text string) string {
 	text = accessToken.ReplaceAllString(text, "kube-api-access-<generated>")
 	text = loopback.ReplaceAllString(text, "<server>")
 	text = serviceIP.ReplaceAllString(text, "<address>")
+	text = typeOfSelf.ReplaceAllString(text, "selfType")
 	text = portInCell.ReplaceAllString(text, ":<port>/")
 	return spokenVersion.ReplaceAllString(text, "${1}<version>")
 }

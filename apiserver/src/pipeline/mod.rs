@@ -61,8 +61,8 @@ async fn answer(
         Err(error) => Err(error),
     };
     let mut response = answered.unwrap_or_else(|error| refuse(&error, accept.as_deref()));
-    // Whoever uses what is going to go is told, whatever they do with it.
-    call::warn(&mut response, warning.as_slice());
+    // Whoever uses what is going to go is told before anything else, whatever they do with it.
+    call::warn_first(&mut response, warning.as_slice());
     response
 }
 

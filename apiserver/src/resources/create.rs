@@ -112,6 +112,7 @@ impl Resources {
         let mut beside = self.beside(&mut object, &attempt, &at.workspace)?;
         write::settle(&at.resource, &mut object);
         validate_new(at, &mut object)?;
+        how.told.add(strategy::warnings(&at.resource, Part::Main, &object, None));
         admission::check(&object, &attempt)?;
         self.permitted(question, Some(&object)).await?;
         beside.extend(admission::charge(&object, &attempt)?.into_iter().map(Beside::Quota));

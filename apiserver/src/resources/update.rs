@@ -44,8 +44,8 @@ impl Resources {
         check_identity(target, &new)?;
         let told = Told::about("UpdateOptions", &request.options);
         let how = How::of(&request.options, &told);
+        told.restart(&warnings);
         if part == Part::Main && resource.traits.create_on_update && self.find(target)?.is_none() {
-            told.restart(&warnings);
             return self.create_by_update(at, how, new).await;
         }
         let change = Update { resources: self, at, part, new, warnings, how };
@@ -108,6 +108,7 @@ impl Resources {
         if !errors.is_empty() {
             return Err(ApiError::invalid(&resource.group, &resource.kind, new.name(), &errors));
         }
+        how.told.add(strategy::warnings(resource, part, &new, Some(old)));
         admission::check(&new, &attempt)?;
         self.permitted(question, Some(&new)).await?;
         beside.extend(admission::charge(&new, &attempt)?.into_iter().map(Beside::Quota));

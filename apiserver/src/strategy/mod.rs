@@ -12,6 +12,7 @@ mod namespaces;
 mod parts;
 pub mod pods;
 mod reset;
+mod schemas;
 mod secrets;
 mod services;
 mod volumes;
@@ -240,6 +241,14 @@ pub fn mark_deleted(resource: &ResourceDef, object: &mut Object, now: Instant) {
         ("", "namespaces") => namespaces::mark_deleted(object),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definitions::mark_deleted(object, now),
         _ => {}
+    }
+}
+
+/// What the author of an object should know of it, though nothing is wrong.
+pub fn warnings(resource: &ResourceDef, part: Part, new: &Object, old: Option<&Object>) -> Vec<String> {
+    match (&*resource.group, &*resource.plural, part) {
+        ("apiextensions.k8s.io", "customresourcedefinitions", Part::Main) => schemas::warnings(new, old),
+        _ => Vec::new(),
     }
 }
 

@@ -12,5 +12,6 @@ mod listing;
 mod policing;
 mod ruling;
 mod stage;
+mod versioning;
 mod watching;
 mod writing;
