@@ -153,8 +153,19 @@ func inOrder(text string) string {
 	return found[1] + strings.Join(parts, ", ") + "]"
 }
 
+// What is wrong with an applied object comes line by line, in any order as well.
+func linesInOrder(text string) string {
+	before, errors, several := strings.Cut(text, "errors:\n")
+	if !several || !strings.HasPrefix(text, "failed to create typed") {
+		return text
+	}
+	lines := strings.Split(errors, "\n")
+	slices.Sort(lines)
+	return before + "errors:\n" + strings.Join(lines, "\n")
+}
+
 func (m *memory) text(text string) string {
-	text = inOrder(text)
+	text = linesInOrder(inOrder(text))
 	for prefix, made := range m.generated {
 		text = made.ReplaceAllString(text, prefix+"<generated>")
 	}

@@ -3,7 +3,7 @@
 use super::refused;
 use crate::call::refuse;
 use crate::error::ApiError;
-use crate::options::Query;
+use crate::options::{Deadline, Query};
 use crate::target::Target;
 use axum::Extension;
 use axum::extract::Request;
@@ -28,7 +28,10 @@ pub(super) async fn deadline(Extension(target): Extension<Target>, request: Requ
             return refused(&request, &ApiError::bad_request(message));
         }
     };
-    match tokio::time::timeout(within, next.run(request)).await {
+    let deadline = Deadline::now() + within;
+    let mut request = request;
+    request.extensions_mut().insert(deadline);
+    match tokio::time::timeout_at(deadline, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
             let message = format!("request did not complete within requested timeout {}s", within.as_secs());

@@ -16,7 +16,7 @@ pub use limit::Limits;
 use crate::api::Api;
 use crate::auth::Authorized;
 use crate::call::{self, Call, refuse};
-use crate::options::Query;
+use crate::options::{Deadline, Query};
 use crate::target::Target;
 use crate::verbs;
 use axum::extract::{Request, State};
@@ -55,7 +55,8 @@ async fn answer(
     let warning = target.get().deprecation();
     let answered = match call::read(body).await {
         Ok(body) => {
-            let call = Call { query, headers: parts.headers, body };
+            let deadline = parts.extensions.get::<Deadline>().copied();
+            let call = Call { query, headers: parts.headers, body, deadline };
             verbs::dispatch(&api, target, &call).await
         }
         Err(error) => Err(error),

@@ -26,6 +26,7 @@ pub use authority::{Answering, masters};
 pub use check::check;
 pub use conditions::MatchConditions;
 pub use look::{ParamKind, PolicyLook};
+pub use mutate::PolicyKey;
 pub use typing::type_checking;
 
 use crate::object::Object;

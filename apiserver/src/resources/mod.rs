@@ -5,6 +5,7 @@
 
 mod account;
 mod apply;
+mod counts;
 mod create;
 mod delete;
 mod derived;
@@ -41,6 +42,7 @@ use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
 use bytes::Bytes;
+use counts::Counts;
 use gate::Gates;
 use served::Catalogs;
 use std::sync::Arc;
@@ -57,6 +59,7 @@ struct Inner {
     store: Store,
     catalogs: Catalogs,
     gates: Gates,
+    counts: Counts,
     ambient: Ambient,
     authorizer: Authorizer,
 }
@@ -79,7 +82,16 @@ struct Found {
 impl Resources {
     pub fn new(store: Store, catalog: Arc<Catalog>, ambient: Ambient) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        Self { inner: Arc::new(Inner { store, catalogs, gates, ambient, authorizer: Authorizer }) }
+        Self {
+            inner: Arc::new(Inner {
+                store,
+                catalogs,
+                gates,
+                counts: Counts::default(),
+                ambient,
+                authorizer: Authorizer,
+            }),
+        }
     }
 
     pub fn ambient(&self) -> &Ambient {

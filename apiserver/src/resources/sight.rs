@@ -1,12 +1,15 @@
 //! A workspace at one revision, as those see it who decide on a write; and what is written beside an object.
 
+use super::counts::Count;
 use super::{Resources, parse};
-use crate::admission::Look;
+use crate::admission::{Look, Tally};
 use crate::allocate::Beside;
+use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::keyspace;
 use crate::object::{Object, draft};
 use crate::place::{Collection, ObjectRef, Workspace};
+use openapi::scalar::time::Instant;
 use storage::{Expect, Revision, Snapshot, Txn};
 
 pub(super) struct Sight<'a> {
@@ -81,9 +84,11 @@ impl Look for Sight<'_> {
         entries.map(|entry| parse(&entry?.version.value)).collect()
     }
 
-    fn count(&self, resource: (&str, &str), namespace: &str) -> Result<usize, ApiError> {
-        let Some(collection) = self.collection(resource, namespace) else { return Ok(0) };
-        Ok(self.snapshot.count(keyspace::range(&collection)?)?)
+    fn used(&self, quota: &Object, resource: &ResourceDef, now: Instant) -> Result<Tally, ApiError> {
+        let place = (&*resource.group, &*resource.plural);
+        let collection = self.collection(place, quota.namespace()).ok_or_else(ApiError::no_such_path)?;
+        let count = Count { quota, resource, range: keyspace::range(&collection)?, now };
+        self.resources.inner.counts.used(&self.resources.inner.store, &self.snapshot, &count)
     }
 
     fn is_port_taken(&self, port: u16) -> Result<bool, ApiError> {

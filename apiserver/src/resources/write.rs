@@ -9,7 +9,7 @@ use crate::custom::check_rules;
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
-use crate::options::{DeleteOptions, WriteOptions};
+use crate::options::{Deadline, DeleteOptions, WriteOptions};
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::policy;
 use crate::strategy::{self, Part, definitions};
@@ -45,20 +45,26 @@ impl<'a> How<'a> {
 pub(super) struct Told {
     warnings: Mutex<Vec<String>>,
     options: Value,
+    deadline: Option<Deadline>,
 }
 
 impl Told {
     /// `kind`: of the options that the write came with.
     pub(super) fn about(kind: &str, options: &WriteOptions) -> Self {
-        Self { warnings: Mutex::default(), options: options.told(kind) }
+        Self { warnings: Mutex::default(), options: options.told(kind), deadline: options.deadline }
     }
 
     pub(super) fn about_delete(options: &DeleteOptions) -> Self {
-        Self { warnings: Mutex::default(), options: options.told() }
+        Self { warnings: Mutex::default(), options: options.told(), deadline: options.deadline }
     }
 
     pub(super) fn options(&self) -> &Value {
         &self.options
+    }
+
+    /// When the author does not wait any more.
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        self.deadline
     }
 
     pub(super) fn add(&self, warnings: Vec<String>) {
