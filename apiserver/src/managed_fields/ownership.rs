@@ -168,8 +168,7 @@ fn add_back_owned(
 ) -> Result<Value, String> {
     let mut owned = BTreeMap::<&str, FieldSet>::new();
     for holding in holdings.values() {
-        let at = owned.entry(&holding.api_version).or_default();
-        *at = at.union(&holding.fields);
+        owned.entry(&holding.api_version).or_default().absorb(holding.fields.clone());
     }
     // The version of the pruned object comes first: others may not be convertible to without what it brings back.
     let first = owned.remove_entry(version);

@@ -7,6 +7,7 @@ mod defining;
 mod deleting;
 mod discovering;
 mod doors;
+mod enduring;
 mod hooking;
 mod listing;
 mod policing;
