@@ -1,6 +1,9 @@
 //! What the server proves itself with, and what it hands to its administrator: made on the first start, kept after.
 
-use apiserver::auth::{KeyError, MASTERS, TokenIssuer};
+use apiserver::ambient::Ambient;
+use apiserver::auth::{KeyError, MASTERS, TokenIssuer, user_of_certificate};
+use apiserver::pipeline::Peer;
+use apiserver::serve::Recognise;
 use certs::kubeconfig::{Cluster, Context, Credential, Kubeconfig, User};
 use certs::{Authority, Identity, KeyPair, SigningKey, Subject, SubjectName, Validity};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig, server::VerifierBuilderError};
@@ -39,12 +42,24 @@ pub enum CredentialsError {
     Clients(#[from] VerifierBuilderError),
     #[error(transparent)]
     Tokens(#[from] KeyError),
+    #[error("no server has been started here: cannot read {}", .path.display())]
+    NoServer { path: PathBuf, source: std::io::Error },
+    #[error("{} does not say where the server is; use --server", .path.display())]
+    Unsaid { path: PathBuf },
 }
 
-/// Everything that a server proves itself with.
-#[derive(Debug)]
+/// Who signs for others besides this server itself, in PEM.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Authorities<'a> {
+    pub clients: Option<&'a str>,
+    pub proxies: Option<&'a str>,
+}
+
+/// Everything that a server proves itself with, and recognises others by.
 pub struct Credentials {
     pub tls: Arc<ServerConfig>,
+    /// Tells clients and front proxies by their certificates.
+    pub recognise: Recognise,
     pub tokens: TokenIssuer,
     pub ca_pem: String,
     admin: KeyPair,
@@ -52,9 +67,21 @@ pub struct Credentials {
     dir: PathBuf,
 }
 
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Credentials").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
 impl Credentials {
     /// Opens what is kept in `dir/certs`, or makes it.
-    pub fn open(dir: &Path, names: &[SubjectName], now: SystemTime) -> Result<Self, CredentialsError> {
+    pub fn open(
+        dir: &Path,
+        names: &[SubjectName],
+        others: Authorities<'_>,
+        ambient: &Ambient,
+    ) -> Result<Self, CredentialsError> {
+        let now = moment(ambient);
         let kept = dir.join("certs");
         std::fs::create_dir_all(&kept).map_err(|source| CredentialsError::Dir { dir: kept.clone(), source })?;
         let authority = Authority::open_or_create(&kept, now)?;
@@ -71,14 +98,26 @@ impl Credentials {
         let shard_admin = pair("shard-admin", &client("shard-admin", &[MASTERS]))?;
         let signing = SigningKey::open_or_create(&kept)?;
         let tokens = TokenIssuer::new(ISSUER, signing.private_pem().as_bytes(), signing.public_pem().as_bytes())?;
-        let tls = Arc::new(tls(&server, authority.cert_pem())?);
-        Ok(Self { tls, tokens, ca_pem: authority.cert_pem().to_owned(), admin, shard_admin, dir: dir.to_owned() })
+        let clients = format!("{}\n{}", authority.cert_pem(), others.clients.unwrap_or_default());
+        let everybody = format!("{clients}\n{}", others.proxies.unwrap_or_default());
+        let tls = Arc::new(tls(&server, verifier(&everybody)?)?);
+        let proxies = others.proxies.map(verifier).transpose()?;
+        let recognise = recognise(verifier(&clients)?, proxies, ambient.clone());
+        Ok(Self {
+            tls,
+            recognise,
+            tokens,
+            ca_pem: authority.cert_pem().to_owned(),
+            admin,
+            shard_admin,
+            dir: dir.to_owned(),
+        })
     }
 
     /// Writes the administrator's kubeconfig and answers where it is.
     pub fn write_kubeconfig(&self, at: SocketAddr) -> Result<PathBuf, CredentialsError> {
         let path = self.dir.join(KUBECONFIG);
-        self.kubeconfig(&format!("https://{}", reachable(at))).write(&path)?;
+        self.kubeconfig(&url(at)).write(&path)?;
         Ok(path)
     }
 
@@ -115,6 +154,53 @@ impl Credentials {
     }
 }
 
+/// Somebody who is to reach a server.
+#[derive(Clone, Debug)]
+pub struct Client {
+    pub user: String,
+    pub groups: Vec<String>,
+    /// A path.
+    pub workspace: Option<String>,
+    /// Where the server is found, if not where it said itself.
+    pub server: Option<String>,
+    pub lasts: Duration,
+}
+
+/// A certificate for somebody, signed by the authority of the server in `dir`, and the kubeconfig to use it with.
+pub fn kubeconfig_for(dir: &Path, client: &Client, ambient: &Ambient) -> Result<Kubeconfig, CredentialsError> {
+    let Client { user, groups, workspace, server, lasts } = client;
+    let own = dir.join(KUBECONFIG);
+    let text =
+        std::fs::read_to_string(&own).map_err(|source| CredentialsError::NoServer { path: own.clone(), source })?;
+    let said = || said_server(&text).ok_or_else(|| CredentialsError::Unsaid { path: own.clone() });
+    let server = server.clone().map_or_else(said, Ok)?;
+    let now = moment(ambient);
+    // There is a server, so there is an authority, and none is made here.
+    let authority = Authority::open_or_create(&dir.join("certs"), now)?;
+    let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+    let pair = authority.issue_client(user, &groups, Validity { now, lasts: *lasts })?;
+    let path = workspace.as_ref().map(|path| format!("/clusters/{path}")).unwrap_or_default();
+    let (name, server) = ("hanse".to_owned(), format!("{}{path}", server.trim_end_matches('/')));
+    Ok(Kubeconfig {
+        current: name.clone(),
+        contexts: vec![Context { name: name.clone(), cluster: name.clone(), user: user.clone(), namespace: None }],
+        clusters: vec![Cluster { name, server, ca_pem: authority.cert_pem().to_owned() }],
+        users: vec![User { name: user.clone(), credential: Credential::Certificate(pair) }],
+    })
+}
+
+/// Where the server said that it is, in the administrator's kubeconfig.
+fn said_server(kubeconfig: &str) -> Option<String> {
+    let file: serde_json::Value = serde_saphyr::from_str(kubeconfig).ok()?;
+    let base = file["clusters"].as_array()?.iter().find(|cluster| cluster["name"] == "base")?;
+    base["cluster"]["server"].as_str().map(str::to_owned)
+}
+
+/// Where a client on this machine finds a server that listens here.
+pub fn url(at: SocketAddr) -> String {
+    format!("https://{}", reachable(at))
+}
+
 /// An address that a client on this machine can use, whatever is listened on.
 fn reachable(at: SocketAddr) -> SocketAddr {
     let ip = match at.ip() {
@@ -135,40 +221,93 @@ fn server_names(others: &[SubjectName]) -> Vec<SubjectName> {
     names
 }
 
-fn tls(server: &KeyPair, ca_pem: &str) -> Result<ServerConfig, CredentialsError> {
+fn tls(server: &KeyPair, clients: Arc<dyn ClientCertVerifier>) -> Result<ServerConfig, CredentialsError> {
     let chain: Vec<CertificateDer<'static>> =
         CertificateDer::pem_slice_iter(server.cert_chain_pem.as_bytes()).collect::<Result<_, _>>()?;
     let key = PrivateKeyDer::from_pem_slice(server.key_pem.as_bytes())?;
-    let mut config =
-        ServerConfig::builder().with_client_cert_verifier(clients(ca_pem)?).with_single_cert(chain, key)?;
+    let mut config = ServerConfig::builder().with_client_cert_verifier(clients).with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }
 
-/// Clients may come without a certificate; one that they show must be ours.
-fn clients(ca_pem: &str) -> Result<Arc<dyn ClientCertVerifier>, CredentialsError> {
+/// Clients may come without a certificate; one that they show must be signed by one of these.
+fn verifier(authorities_pem: &str) -> Result<Arc<dyn ClientCertVerifier>, CredentialsError> {
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(ca_pem.as_bytes()) {
+    for certificate in CertificateDer::pem_slice_iter(authorities_pem.as_bytes()) {
         roots.add(certificate?)?;
     }
     Ok(WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated().build()?)
 }
 
+/// The handshake has found that somebody signed for the certificate; this finds out who. One authority may sign for
+/// clients and for front proxies.
+fn recognise(
+    clients: Arc<dyn ClientCertVerifier>,
+    proxies: Option<Arc<dyn ClientCertVerifier>>,
+    ambient: Ambient,
+) -> Recognise {
+    Arc::new(move |shown| {
+        let Some((leaf, others)) = shown.split_first() else { return Peer::default() };
+        let Ok(user) = user_of_certificate(leaf) else {
+            tracing::debug!("a client certificate names nobody");
+            return Peer::default();
+        };
+        let now = moment(&ambient).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = UnixTime::since_unix_epoch(now);
+        let signed = |by: &Arc<dyn ClientCertVerifier>| by.verify_client_cert(leaf, others, now).is_ok();
+        let proxy = proxies.as_ref().filter(|by| signed(by)).map(|_| user.name.as_str().into());
+        Peer { user: signed(&clients).then(|| Arc::new(user)), proxy }
+    })
+}
+
+fn moment(ambient: &Ambient) -> SystemTime {
+    let seconds = u64::try_from(ambient.now().seconds).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use openapi::scalar::time::Instant;
 
     #[test]
     fn what_was_made_once_is_kept_and_clients_find_the_server() {
         let dir = tempfile::tempdir().unwrap();
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-        let first = Credentials::open(dir.path(), &[], now).unwrap();
-        let again = Credentials::open(dir.path(), &[], now).unwrap();
+        let ambient = Ambient::new(|| Instant { seconds: 1_800_000_000, nanos: 0 }, || 1);
+        let open = || Credentials::open(dir.path(), &[], Authorities::default(), &ambient).unwrap();
+        let (first, again) = (open(), open());
         assert_eq!((first.ca_pem, first.admin), (again.ca_pem.clone(), again.admin.clone()));
         let path = again.write_kubeconfig("0.0.0.0:6443".parse().unwrap()).unwrap();
         let text = std::fs::read_to_string(path).unwrap();
         for expected in ["current-context: default", "https://127.0.0.1:6443/clusters/root", "shard-base"] {
             assert!(text.replace('"', "").contains(expected), "{expected} in {text}");
         }
+    }
+
+    #[test]
+    fn somebody_gets_a_certificate_of_a_server_that_was_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let ambient = Ambient::new(|| Instant { seconds: 1_800_000_000, nanos: 0 }, || 1);
+        let mut client = Client {
+            user: "ada".to_owned(),
+            groups: vec!["dev".to_owned()],
+            workspace: Some("root:team".to_owned()),
+            server: None,
+            lasts: Duration::from_secs(3600),
+        };
+        let early = kubeconfig_for(dir.path(), &client, &ambient).unwrap_err();
+        assert!(early.to_string().contains("no server has been started here"), "{early}");
+        let server = Credentials::open(dir.path(), &[], Authorities::default(), &ambient).unwrap();
+        server.write_kubeconfig("0.0.0.0:6443".parse().unwrap()).unwrap();
+        let made = kubeconfig_for(dir.path(), &client, &ambient).unwrap();
+        assert_eq!(made.clusters[0].server, "https://127.0.0.1:6443/clusters/root:team");
+        let Credential::Certificate(pair) = &made.users[0].credential else { panic!("no certificate") };
+        let leaf = CertificateDer::from_pem_slice(pair.cert_chain_pem.as_bytes()).unwrap();
+        let peer = (server.recognise)(&[leaf]);
+        let user = peer.user.unwrap();
+        assert_eq!((&*user.name, &user.groups[0]), ("ada", &"dev".to_owned()));
+        client.server = Some("https://hanse.example/".to_owned());
+        let made = kubeconfig_for(dir.path(), &client, &ambient).unwrap();
+        assert_eq!(made.clusters[0].server, "https://hanse.example/clusters/root:team");
     }
 }

@@ -31,8 +31,10 @@ var (
 	// Versions as messages speak of them.
 	spokenVersion = regexp.MustCompile(`((?:current|[Rr]esource version): )\d+( \(\d+\))?`)
 	// The type of what rules are about has a name of its own each time.
-	typeOfSelf   = regexp.MustCompile(`\bselfType\d+`)
-	duration     = regexp.MustCompile(`^(\d+[smhd])+$`)
+	typeOfSelf = regexp.MustCompile(`\bselfType\d+`)
+	duration   = regexp.MustCompile(`^(\d+[smhd])+$`)
+	// What a patch made of an object, or the patch itself, as refusals show it: Go has its own order of fields.
+	shownPatch   = regexp.MustCompile(`Invalid value: "(\{|map\[)(\\.|[^"\\])*": `)
 	generateName = regexp.MustCompile(`"generateName":"([^"]+)"`)
 	number       = regexp.MustCompile(`^\d+$`)
 )
@@ -176,6 +178,7 @@ func (m *memory) text(text string) string {
 	text = loopback.ReplaceAllString(text, "<server>")
 	text = serviceIP.ReplaceAllString(text, "<address>")
 	text = typeOfSelf.ReplaceAllString(text, "selfType")
+	text = shownPatch.ReplaceAllString(text, `Invalid value: "<object>": `)
 	text = portInCell.ReplaceAllString(text, ":<port>/")
 	return spokenVersion.ReplaceAllString(text, "${1}<version>")
 }

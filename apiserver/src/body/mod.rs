@@ -24,6 +24,13 @@ pub enum Body {
     Tree(Value),
     /// What became of an object that somebody applied to. Nobody says null of a field by applying: it is no field less.
     Applied(Value),
+    /// What a patch has made of an object: `complaints` are about the patch, and `shown` is what its author is shown of
+    /// it if the object cannot be read; the object itself if it is nothing.
+    Patched {
+        tree: Value,
+        complaints: Vec<String>,
+        shown: Option<Value>,
+    },
 }
 
 /// A tree, and what would be lost or overwritten by taking it.
@@ -61,8 +68,11 @@ impl Body {
         }
         let (api_version, kind) = (&*resource.api_version(), &*resource.kind);
         let Read { mut tree, complaints } = self.read(api_version, kind)?;
-        expect_version(&mut tree, api_version)?;
-        expect_custom_kind(&mut tree, resource)?;
+        expect_version(&mut tree, api_version).map_err(|why| self.refusal(why))?;
+        match self {
+            Self::Patched { .. } => expect_kind(&mut tree, api_version, kind).map_err(|why| self.refusal(why))?,
+            _ => expect_custom_kind(&mut tree, resource)?,
+        }
         let judge = Judge { api_version, kind, validation };
         let warnings = judge.custom(&mut tree, complaints, schema, self)?;
         let object = Object::try_from(tree).map_err(|error| ApiError::bad_request(error.to_string()))?;
@@ -78,7 +88,7 @@ impl Body {
         validation: FieldValidation,
     ) -> Result<Decoded, ApiError> {
         let Read { mut tree, complaints } = self.read(api_version, kind)?;
-        expect_kind(&mut tree, api_version, kind)?;
+        expect_kind(&mut tree, api_version, kind).map_err(|why| self.refusal(why))?;
         let judge = Judge { api_version, kind, validation };
         let warnings = judge.builtin(&mut tree, complaints, ty, self)?;
         let object = Object::try_from(tree).map_err(|error| ApiError::bad_request(error.to_string()))?;
@@ -89,6 +99,9 @@ impl Body {
         let (bytes, encoding) = match self {
             Self::Tree(tree) | Self::Applied(tree) => {
                 return Ok(Read { tree: tree.clone(), complaints: Vec::new() });
+            }
+            Self::Patched { tree, complaints, .. } => {
+                return Ok(Read { tree: tree.clone(), complaints: complaints.clone() });
             }
             Self::Encoded { bytes, encoding } => (bytes, encoding),
         };
@@ -108,8 +121,18 @@ impl Body {
         }
     }
 
+    /// The object cannot be read. What a patch has made unreadable was readable before: the patch is not valid.
+    fn refusal(&self, why: String) -> ApiError {
+        match self {
+            Self::Patched { tree, shown, .. } => {
+                ApiError::invalid_patch(&shown.as_ref().unwrap_or(tree).to_string(), why)
+            }
+            Self::Encoded { .. } | Self::Tree(_) | Self::Applied(_) => ApiError::bad_request(why),
+        }
+    }
+
     /// Brings complaints into the order in which their fields stand in the text.
-    fn sort(&self, complaints: &mut [String]) {
+    pub fn sort(&self, complaints: &mut [String]) {
         if let (Self::Encoded { bytes, encoding: Encoding::Json }, [_, _, ..]) = (self, &*complaints) {
             let places = json::places(bytes);
             complaints.sort_by_key(|complaint| places.get(complaint).copied().unwrap_or(usize::MAX));
@@ -127,6 +150,14 @@ impl Body {
     }
 }
 
+/// JSON of no particular kind, and what stands in it twice.
+pub fn json(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
+    json::read(bytes).map(|read| (read.tree, read.complaints))
+}
+
+/// What stands before the complaints about a text, where they are an error.
+const YAML_ERRORS: &str = "yaml: unmarshal errors:\n  ";
+
 /// A key that stands twice is a complaint; the last one counts.
 fn yaml(bytes: &[u8]) -> Result<Read, String> {
     let text = str::from_utf8(bytes).map_err(|error| error.to_string())?;
@@ -141,17 +172,17 @@ fn yaml(bytes: &[u8]) -> Result<Read, String> {
     let (line, key) = (location.line(), key.clone().unwrap_or_default());
     let options = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins };
     let tree = serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())?;
-    let complaint = format!("yaml: unmarshal errors:\n  line {line}: key {key:?} already set in map");
+    let complaint = format!("{YAML_ERRORS}line {line}: key {key:?} already set in map");
     Ok(Read { tree, complaints: vec![complaint] })
 }
 
 /// The body may leave out what it is; it may not say something else.
-fn expect_kind(tree: &mut Value, api_version: &str, kind: &str) -> Result<(), ApiError> {
+fn expect_kind(tree: &mut Value, api_version: &str, kind: &str) -> Result<(), String> {
     expect_version(tree, api_version)?;
     expect(tree, "kind", kind).map_err(|found| unexpected("kind", &found, kind))
 }
 
-fn expect_version(tree: &mut Value, api_version: &str) -> Result<(), ApiError> {
+fn expect_version(tree: &mut Value, api_version: &str) -> Result<(), String> {
     expect(tree, "apiVersion", api_version).map_err(|found| unexpected("API version", &found, api_version))
 }
 
@@ -163,8 +194,8 @@ fn expect_custom_kind(tree: &mut Value, resource: &ResourceDef) -> Result<(), Ap
     Err(ApiError::invalid(&resource.group, &found, name, &[error]))
 }
 
-fn unexpected(what: &str, found: &str, expected: &str) -> ApiError {
-    ApiError::bad_request(format!("the {what} in the data ({found}) does not match the expected {what} ({expected})"))
+fn unexpected(what: &str, found: &str, expected: &str) -> String {
+    format!("the {what} in the data ({found}) does not match the expected {what} ({expected})")
 }
 
 /// Fills in a text that is missing; the error is another one that stands in its place.
@@ -197,9 +228,9 @@ impl Judge<'_> {
         ty: &'static Type,
         body: &Body,
     ) -> Result<Vec<String>, ApiError> {
-        self.check(tree, ty, &mut complaints)?;
+        self.check(tree, ty, &mut complaints, body)?;
         body.sort(&mut complaints);
-        self.refuse_or_keep(&mut complaints)?;
+        self.refuse_or_keep(&mut complaints, body)?;
         let forgets = forgets_owners(tree);
         openapi::prune(tree, ty);
         openapi::normalize(tree, ty);
@@ -221,7 +252,7 @@ impl Judge<'_> {
         let mut outside = envelope_of(tree);
         for problem in metadata_problems(&outside, ty) {
             match problem {
-                Problem::WrongValue { message, .. } => return Err(self.refusal(&message)),
+                Problem::WrongValue { message, .. } => return Err(self.refusal(&message, body)),
                 Problem::UnknownField { path } => {
                     complaints.push(Problem::UnknownField { path: format!("metadata.{path}") }.to_string());
                 }
@@ -233,7 +264,7 @@ impl Judge<'_> {
             let unknown = schema.prune(tree).into_iter().filter(|path| !path.starts_with("metadata."));
             complaints.extend(unknown.map(|path| Problem::UnknownField { path }.to_string()));
         }
-        self.refuse_or_keep(&mut complaints)?;
+        self.refuse_or_keep(&mut complaints, body)?;
         let forgets = forgets_owners(tree);
         openapi::prune(&mut outside, ty);
         openapi::normalize(&mut outside, ty);
@@ -246,10 +277,16 @@ impl Judge<'_> {
         Ok(complaints)
     }
 
-    fn check(&self, tree: &Value, ty: &'static Type, complaints: &mut Vec<String>) -> Result<(), ApiError> {
+    fn check(
+        &self,
+        tree: &Value,
+        ty: &'static Type,
+        complaints: &mut Vec<String>,
+        body: &Body,
+    ) -> Result<(), ApiError> {
         for problem in openapi::check(tree, ty) {
             match problem {
-                Problem::WrongValue { message, .. } => return Err(self.refusal(&message)),
+                Problem::WrongValue { message, .. } => return Err(self.refusal(&message, body)),
                 unknown @ Problem::UnknownField { .. } => complaints.push(unknown.to_string()),
             }
         }
@@ -257,22 +294,30 @@ impl Judge<'_> {
     }
 
     /// What the author has to hear, as warnings if not as an error.
-    fn refuse_or_keep(&self, complaints: &mut Vec<String>) -> Result<(), ApiError> {
+    fn refuse_or_keep(&self, complaints: &mut Vec<String>, body: &Body) -> Result<(), ApiError> {
         match self.validation {
             FieldValidation::Strict if !complaints.is_empty() => {
-                Err(self.refusal(&format!("strict decoding error: {}", complaints.join(", "))))
+                Err(self.refusal(&format!("strict decoding error: {}", complaints.join(", ")), body))
             }
-            FieldValidation::Warn => Ok(()),
-            _ => {
+            FieldValidation::Warn => {
+                for complaint in complaints {
+                    *complaint = complaint.strip_prefix(YAML_ERRORS).unwrap_or(complaint).to_owned();
+                }
+                Ok(())
+            }
+            FieldValidation::Strict | FieldValidation::Ignore => {
                 complaints.clear();
                 Ok(())
             }
         }
     }
 
-    fn refusal(&self, why: &str) -> ApiError {
+    fn refusal(&self, why: &str, body: &Body) -> ApiError {
+        if matches!(body, Body::Patched { .. }) {
+            return body.refusal(why.to_owned());
+        }
         let (kind, version) = (self.kind, self.api_version.rsplit('/').next().unwrap_or_default());
-        ApiError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+        body.refusal(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
     }
 }
 

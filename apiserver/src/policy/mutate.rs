@@ -35,7 +35,7 @@ impl Policies {
         let mut run = Run {
             ask,
             look,
-            authority: Authority::new(look.authorizer(ask.user), ask),
+            authority: Authority::new(ask),
             view: View::new(ask, Some(Cow::Owned(object))),
             again,
             was_changed: false,

@@ -12,7 +12,6 @@ mod namespaces;
 mod parts;
 pub mod pods;
 mod reset;
-mod schemas;
 mod secrets;
 mod services;
 mod volumes;
@@ -26,6 +25,7 @@ use crate::auth::User;
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::object::Object;
+use crate::options::DeleteOptions;
 use openapi::scalar::time::Instant;
 use serde_json::Value;
 
@@ -77,8 +77,10 @@ impl Part {
 
 /// Brings an object into the form in which it is kept, before anybody is said to own its fields.
 pub fn settle(resource: &ResourceDef, object: &mut Object) {
-    if (&*resource.group, &*resource.plural) == ("", "secrets") {
-        secrets::merge_string_data(object);
+    match (&*resource.group, &*resource.plural) {
+        ("", "secrets") => secrets::merge_string_data(object),
+        ("apps", "daemonsets") => daemons::settle(object),
+        _ => {}
     }
 }
 
@@ -166,6 +168,7 @@ fn prepare_status(resource: &ResourceDef, new: &mut Object, old: &Object, now: I
     keep_metadata(new, old, kept_by_status(resource));
     match (&*resource.group, &*resource.plural) {
         ("", "pods") => pods::prepare_status(new, old),
+        ("apps", "daemonsets") => daemons::keep_number(new, old),
         ("", "persistentvolumes") => volumes::prepare_volume_status(new, old, now),
         ("certificates.k8s.io", "certificatesigningrequests") => certificates::keep_approval(new, old, now),
         _ => {}
@@ -181,7 +184,7 @@ fn kept_by_status(resource: &ResourceDef) -> &'static [&'static str] {
         ("apps", "deployments") => &["labels"],
         ("", "pods") => &["ownerReferences"],
         ("admissionregistration.k8s.io", _) | ("apiregistration.k8s.io", _) | ("storage.k8s.io", _) => &WRITTEN,
-        ("flowcontrol.apiserver.k8s.io", _) => &WRITTEN,
+        ("flowcontrol.apiserver.k8s.io", _) | ("resource.k8s.io", _) => &WRITTEN,
         ("certificates.k8s.io", "podcertificaterequests") | ("networking.k8s.io", "servicecidrs") => &WRITTEN,
         _ => &[],
     }
@@ -235,20 +238,28 @@ pub fn counts_its_end(resource: &ResourceDef) -> bool {
     resource.group != "apiextensions.k8s.io"
 }
 
+/// Going is something that happens to the object, however soon it is gone.
+pub fn has_an_end(resource: &ResourceDef) -> bool {
+    matches!(
+        (&*resource.group, &*resource.plural),
+        ("", "namespaces") | ("apiextensions.k8s.io", "customresourcedefinitions")
+    )
+}
+
+/// What whoever deletes objects should know.
+pub fn warnings_of_delete(resource: &ResourceDef, options: &DeleteOptions) -> Vec<String> {
+    match (&*resource.group, &*resource.plural) {
+        ("batch", "jobs") => jobs::warnings_of_delete(options),
+        _ => Vec::new(),
+    }
+}
+
 /// What else changes in an object when it starts to go.
 pub fn mark_deleted(resource: &ResourceDef, object: &mut Object, now: Instant) {
     match (&*resource.group, &*resource.plural) {
         ("", "namespaces") => namespaces::mark_deleted(object),
         ("apiextensions.k8s.io", "customresourcedefinitions") => definitions::mark_deleted(object, now),
         _ => {}
-    }
-}
-
-/// What the author of an object should know of it, though nothing is wrong.
-pub fn warnings(resource: &ResourceDef, part: Part, new: &Object, old: Option<&Object>) -> Vec<String> {
-    match (&*resource.group, &*resource.plural, part) {
-        ("apiextensions.k8s.io", "customresourcedefinitions", Part::Main) => schemas::warnings(new, old),
-        _ => Vec::new(),
     }
 }
 

@@ -1,20 +1,23 @@
 //! What the author of a definition is told of its schemas: what is there and has no effect.
 
-use crate::object::Object;
-use openapi::structural::is_known_format;
-use serde_json::Value;
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
+use super::Told;
+use crate::structural::is_known_format;
+use crate::validation::tree::Node;
+
 /// What is odd about a definition, and was not before.
-pub(super) fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
-    let before = old.map(oddities).unwrap_or_default();
-    oddities(new).into_iter().filter(|odd| !before.contains(odd)).collect()
+pub(super) fn definition(told: &mut Told, new: &Node<'_>, old: Option<&Node<'_>>) {
+    let before = old.map(|old| oddities(old.value())).unwrap_or_default();
+    oddities(new.value()).into_iter().filter(|odd| !before.contains(odd)).for_each(|odd| told.say(odd));
 }
 
 /// Formats first, in the order in which they come; then what lists of sets hold.
-fn oddities(definition: &Object) -> Vec<String> {
+fn oddities(definition: &Value) -> Vec<String> {
     let (mut formats, mut sets) = (Vec::new(), BTreeSet::new());
-    for version in definition.items(&["spec", "versions"]) {
+    for version in definition.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten() {
         if let Some(schema) = version.pointer("/schema/openAPIV3Schema") {
             visit(schema, &mut |schema| {
                 formats.extend(unknown_format(schema));
@@ -59,12 +62,14 @@ fn visit(schema: &Value, each: &mut impl FnMut(&Value)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::validation::warnings;
     use serde_json::json;
 
-    fn definition(properties: Value) -> Object {
+    fn definition(properties: Value) -> Value {
         let schema = json!({ "type": "object", "properties": properties });
         let version = json!({ "name": "v1", "schema": { "openAPIV3Schema": schema } });
-        Object::try_from(json!({ "kind": "CustomResourceDefinition", "spec": { "versions": [version] } })).unwrap()
+        let (group, kind) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+        json!({ "apiVersion": group, "kind": kind, "spec": { "versions": [version] } })
     }
 
     #[test]
