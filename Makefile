@@ -71,8 +71,9 @@ test-powercut: test-tools ## Cut the power of a running store, 20 times for each
 	DURABILITY_POWER_CUTS=$(POWER_CUTS) $(CARGO) test --package storage $(FEATURES) --test durability -- \
 		powercut --nocapture --test-threads=1
 
-e2e: tools test-tools server $(PYTHON) ## Run real clients (kubectl, Go, Python, Rust) against the server (SERVER=... for another one)
+e2e: tools test-tools server $(PYTHON) ## Run real clients (kubectl, Helm, Go, Python, Rust) against the server (SERVER=... for another one)
 	$(WITH_SERVER) go -C tests/clients/go test -trimpath -count=1 -timeout 10m ./...
+	$(WITH_SERVER) go -C tests/clients/helm test -count=1 -timeout 10m ./...
 	$(WITH_SERVER) $(CARGO) test --manifest-path tests/clients/rust/Cargo.toml --locked --target-dir $(or $(CARGO_TARGET_DIR),target)/clients
 	$(WITH_SERVER) $(PYTHON) -m unittest discover --start-directory tests/clients/python
 

@@ -19,7 +19,7 @@ use crate::audit::Record;
 use crate::auth::Authorized;
 use crate::call::{self, Call, refuse};
 use crate::error::ApiError;
-use crate::options::Query;
+use crate::options::{Deadline, Query};
 use crate::target::Target;
 use crate::verbs;
 use axum::extract::Request;
@@ -77,39 +77,46 @@ impl Pipeline {
         let workspace = workspace::workspace(api, &mut request)?; // /clusters/{path}/... -> Workspace
         let target = target::target(api, &request, &workspace, noted); // path and method -> Target
         let within = deadline::within(&request, &target)?; // watches are exempt
+        let deadline = within.map(|within| Deadline::now() + within);
         let last = async {
             let asking = authenticate::authenticate(api, &workspace, &mut request).await?; // -> User
             let user = impersonate::impersonate(api, asking.clone(), &workspace, &target, &mut request)?; // -> the User that is meant
             noted.record = audit::received(api, trace, uri.as_deref(), (&asking, &user), &target, &request);
             let turn = self.limiter.turn(api, &user, &workspace, &target).await?; // not before it is theirs
             let permitted = authorize::authorize(api, &user, workspace, target, &request)?; // -> Authorized<Target>
-            Ok(turn.until_sent(answer(api, permitted, request, noted.record.as_mut()).await))
+            let answered = answer(api, permitted, request, deadline, noted.record.as_mut()).await;
+            Ok(turn.until_sent(answered))
         };
         deadline::keep(within, last).await
     }
 }
 
 /// The end of the pipeline: a permitted request and its answer.
-async fn answer(api: &Api, target: Authorized<Target>, request: Request, record: Option<&mut Record>) -> Response {
+async fn answer(
+    api: &Api,
+    target: Authorized<Target>,
+    request: Request,
+    deadline: Option<Deadline>,
+    mut record: Option<&mut Record>,
+) -> Response {
     let (parts, body) = request.into_parts();
     let accept = parts.headers.get(http::header::ACCEPT).cloned();
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let warning = target.get().deprecation();
-    let mut record = record;
     let answered = match call::read(body).await {
         Ok(body) => {
             if let Some(record) = record.as_deref_mut().filter(|record| record.wants_request()) {
                 record.request(&body);
             }
-            let call = Call { query, headers: parts.headers, body };
+            let call = Call { query, headers: parts.headers, body, deadline };
             verbs::dispatch(api, target, &call).await
         }
         Err(error) => Err(error),
     };
     let accept = accept.as_ref().and_then(|value| value.to_str().ok());
     let mut response = answered.unwrap_or_else(|error| refuse(&error, accept));
-    // Whoever uses what is going to go is told, whatever they do with it.
-    call::warn(&mut response, warning.as_slice());
+    // Whoever uses what is going to go is told before anything else, whatever they do with it.
+    call::warn_first(&mut response, warning.as_slice());
     match record {
         Some(record) => audit::kept(record, response).await,
         None => response,

@@ -5,6 +5,7 @@
 
 mod account;
 mod apply;
+mod counts;
 mod create;
 mod delete;
 mod derived;
@@ -42,6 +43,7 @@ use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
 use bytes::Bytes;
+use counts::Counts;
 use gate::Gates;
 use rules::Rulebooks;
 use served::Catalogs;
@@ -59,6 +61,7 @@ struct Inner {
     store: Store,
     catalogs: Catalogs,
     gates: Gates,
+    counts: Counts,
     rulebooks: Rulebooks,
     ambient: Ambient,
     attendant: Arc<dyn Attendant>,
@@ -87,8 +90,8 @@ impl Resources {
     /// The same with somebody who looks after some of the kinds.
     pub fn attended(store: Store, catalog: Arc<Catalog>, ambient: Ambient, attendant: Arc<dyn Attendant>) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        let rulebooks = Rulebooks::default();
-        Self { inner: Arc::new(Inner { store, catalogs, gates, rulebooks, ambient, attendant }) }
+        let (rulebooks, counts) = (Rulebooks::default(), Counts::default());
+        Self { inner: Arc::new(Inner { store, catalogs, gates, counts, rulebooks, ambient, attendant }) }
     }
 
     pub fn ambient(&self) -> &Ambient {

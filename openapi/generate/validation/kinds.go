@@ -38,7 +38,12 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicy"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/resolver"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicy"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingwebhookconfiguration"
 	"k8s.io/kubernetes/pkg/registry/apps/controllerrevision"
 	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
@@ -94,6 +99,13 @@ var extensionsScheme = func() *runtime.Scheme {
 	return scheme
 }()
 
+// Nobody asks who may read what a policy names.
+var resolved = resolver.ResourceResolverFunc(func(schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	return schema.GroupVersionResource{}, nil
+})
+
+var validating = validatingadmissionpolicy.NewStrategy(nil, resolved)
+
 // Strategy is what the server knows to do with a kind.
 type Strategy interface {
 	rest.RESTCreateStrategy
@@ -116,43 +128,47 @@ var strategies = map[string][2]any{
 	"v1 Secret":                {secret.Strategy},
 	"v1 Service":               {service.Strategy, service.StatusStrategy},
 	"v1 ServiceAccount":        {serviceaccount.Strategy},
-	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":   {mutatingwebhookconfiguration.Strategy},
-	"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration": {validatingwebhookconfiguration.Strategy},
-	"apiextensions.k8s.io/v1 CustomResourceDefinition":               {customresourcedefinition.NewStrategy(extensionsScheme), customresourcedefinition.NewStatusStrategy(extensionsScheme)},
-	"apiregistration.k8s.io/v1 APIService":                           {apiservice.NewStrategy(aggregatorscheme.Scheme)},
-	"apps/v1 ControllerRevision":                                     {controllerrevision.Strategy},
-	"apps/v1 DaemonSet":                                              {daemonset.Strategy, daemonset.StatusStrategy},
-	"apps/v1 Deployment":                                             {deployment.Strategy, deployment.StatusStrategy},
-	"apps/v1 ReplicaSet":                                             {replicaset.Strategy, replicaset.StatusStrategy},
-	"apps/v1 StatefulSet":                                            {statefulset.Strategy, statefulset.StatusStrategy},
-	"autoscaling/v1 HorizontalPodAutoscaler":                         {horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy},
-	"autoscaling/v2 HorizontalPodAutoscaler":                         {horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy},
-	"batch/v1 CronJob":                                               {cronjob.Strategy, cronjob.StatusStrategy},
-	"batch/v1 Job":                                                   {job.Strategy, job.StatusStrategy},
-	"certificates.k8s.io/v1 CertificateSigningRequest":               {certificates.Strategy, certificates.StatusStrategy},
-	"coordination.k8s.io/v1 Lease":                                   {lease.Strategy},
-	"discovery.k8s.io/v1 EndpointSlice":                              {endpointslice.Strategy},
-	"events.k8s.io/v1 Event":                                         {event.Strategy},
-	"flowcontrol.apiserver.k8s.io/v1 FlowSchema":                     {flowschema.Strategy, flowschema.StatusStrategy},
-	"flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration":     {prioritylevelconfiguration.Strategy, prioritylevelconfiguration.StatusStrategy},
-	"networking.k8s.io/v1 IPAddress":                                 {ipaddress.Strategy},
-	"networking.k8s.io/v1 Ingress":                                   {ingress.Strategy, ingress.StatusStrategy},
-	"networking.k8s.io/v1 IngressClass":                              {ingressclass.Strategy},
-	"networking.k8s.io/v1 NetworkPolicy":                             {networkpolicy.Strategy},
-	"networking.k8s.io/v1 ServiceCIDR":                               {servicecidr.Strategy, servicecidr.StatusStrategy},
-	"node.k8s.io/v1 RuntimeClass":                                    {runtimeclass.Strategy},
-	"policy/v1 PodDisruptionBudget":                                  {poddisruptionbudget.Strategy, poddisruptionbudget.StatusStrategy},
-	"rbac.authorization.k8s.io/v1 ClusterRole":                       {clusterrole.Strategy},
-	"rbac.authorization.k8s.io/v1 ClusterRoleBinding":                {clusterrolebinding.Strategy},
-	"rbac.authorization.k8s.io/v1 Role":                              {role.Strategy},
-	"rbac.authorization.k8s.io/v1 RoleBinding":                       {rolebinding.Strategy},
-	"scheduling.k8s.io/v1 PriorityClass":                             {priorityclass.Strategy},
-	"storage.k8s.io/v1 CSIDriver":                                    {csidriver.Strategy},
-	"storage.k8s.io/v1 CSINode":                                      {csinode.Strategy},
-	"storage.k8s.io/v1 CSIStorageCapacity":                           {csistoragecapacity.Strategy},
-	"storage.k8s.io/v1 StorageClass":                                 {storageclass.Strategy},
-	"storage.k8s.io/v1 VolumeAttachment":                             {volumeattachment.Strategy, volumeattachment.StatusStrategy},
-	"storage.k8s.io/v1 VolumeAttributesClass":                        {volumeattributesclass.Strategy},
+	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":     {mutatingwebhookconfiguration.Strategy},
+	"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration":   {validatingwebhookconfiguration.Strategy},
+	"admissionregistration.k8s.io/v1 MutatingAdmissionPolicy":          {mutatingadmissionpolicy.NewStrategy(nil, resolved)},
+	"admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding":   {mutatingadmissionpolicybinding.NewStrategy(nil, nil, resolved)},
+	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy":        {validating, validatingadmissionpolicy.NewStatusStrategy(validating)},
+	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding": {validatingadmissionpolicybinding.NewStrategy(nil, nil, resolved)},
+	"apiextensions.k8s.io/v1 CustomResourceDefinition":                 {customresourcedefinition.NewStrategy(extensionsScheme), customresourcedefinition.NewStatusStrategy(extensionsScheme)},
+	"apiregistration.k8s.io/v1 APIService":                             {apiservice.NewStrategy(aggregatorscheme.Scheme)},
+	"apps/v1 ControllerRevision":                                       {controllerrevision.Strategy},
+	"apps/v1 DaemonSet":                                                {daemonset.Strategy, daemonset.StatusStrategy},
+	"apps/v1 Deployment":                                               {deployment.Strategy, deployment.StatusStrategy},
+	"apps/v1 ReplicaSet":                                               {replicaset.Strategy, replicaset.StatusStrategy},
+	"apps/v1 StatefulSet":                                              {statefulset.Strategy, statefulset.StatusStrategy},
+	"autoscaling/v1 HorizontalPodAutoscaler":                           {horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy},
+	"autoscaling/v2 HorizontalPodAutoscaler":                           {horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy},
+	"batch/v1 CronJob":                                                 {cronjob.Strategy, cronjob.StatusStrategy},
+	"batch/v1 Job":                                                     {job.Strategy, job.StatusStrategy},
+	"certificates.k8s.io/v1 CertificateSigningRequest":                 {certificates.Strategy, certificates.StatusStrategy},
+	"coordination.k8s.io/v1 Lease":                                     {lease.Strategy},
+	"discovery.k8s.io/v1 EndpointSlice":                                {endpointslice.Strategy},
+	"events.k8s.io/v1 Event":                                           {event.Strategy},
+	"flowcontrol.apiserver.k8s.io/v1 FlowSchema":                       {flowschema.Strategy, flowschema.StatusStrategy},
+	"flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration":       {prioritylevelconfiguration.Strategy, prioritylevelconfiguration.StatusStrategy},
+	"networking.k8s.io/v1 IPAddress":                                   {ipaddress.Strategy},
+	"networking.k8s.io/v1 Ingress":                                     {ingress.Strategy, ingress.StatusStrategy},
+	"networking.k8s.io/v1 IngressClass":                                {ingressclass.Strategy},
+	"networking.k8s.io/v1 NetworkPolicy":                               {networkpolicy.Strategy},
+	"networking.k8s.io/v1 ServiceCIDR":                                 {servicecidr.Strategy, servicecidr.StatusStrategy},
+	"node.k8s.io/v1 RuntimeClass":                                      {runtimeclass.Strategy},
+	"policy/v1 PodDisruptionBudget":                                    {poddisruptionbudget.Strategy, poddisruptionbudget.StatusStrategy},
+	"rbac.authorization.k8s.io/v1 ClusterRole":                         {clusterrole.Strategy},
+	"rbac.authorization.k8s.io/v1 ClusterRoleBinding":                  {clusterrolebinding.Strategy},
+	"rbac.authorization.k8s.io/v1 Role":                                {role.Strategy},
+	"rbac.authorization.k8s.io/v1 RoleBinding":                         {rolebinding.Strategy},
+	"scheduling.k8s.io/v1 PriorityClass":                               {priorityclass.Strategy},
+	"storage.k8s.io/v1 CSIDriver":                                      {csidriver.Strategy},
+	"storage.k8s.io/v1 CSINode":                                        {csinode.Strategy},
+	"storage.k8s.io/v1 CSIStorageCapacity":                             {csistoragecapacity.Strategy},
+	"storage.k8s.io/v1 StorageClass":                                   {storageclass.Strategy},
+	"storage.k8s.io/v1 VolumeAttachment":                               {volumeattachment.Strategy, volumeattachment.StatusStrategy},
+	"storage.k8s.io/v1 VolumeAttributesClass":                          {volumeattributesclass.Strategy},
 }
 
 // Review judges an object that is not kept.

@@ -2,8 +2,8 @@
 
 use super::tree::{Errors, Node};
 use super::{
-    autoscaling, claim, config, definition, endpoints, flow, job, networking, node, pod, policy, quota, rbac, review,
-    service, status, storage, webhook, workload,
+    admission, autoscaling, claim, config, definition, endpoints, flow, job, networking, node, pod, policy, quota,
+    rbac, review, service, status, storage, webhook, workload,
 };
 use crate::builtin::Type;
 
@@ -236,6 +236,16 @@ fn admission(kind: &str) -> Rules {
     match kind {
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
             Rules::new(Order::WholeThenChange, webhook::configuration).metadata(Metadata::Common)
+        }
+        "MutatingAdmissionPolicy" => Rules::new(Order::WholeThenChange, admission::mutating).metadata(Metadata::Common),
+        "MutatingAdmissionPolicyBinding" => {
+            Rules::new(Order::WholeThenChange, admission::mutating_binding).metadata(Metadata::Common)
+        }
+        "ValidatingAdmissionPolicy" => Rules::new(Order::WholeThenChange, admission::validating)
+            .status(admission::status)
+            .metadata(Metadata::Common),
+        "ValidatingAdmissionPolicyBinding" => {
+            Rules::new(Order::WholeThenChange, admission::validating_binding).metadata(Metadata::Common)
         }
         _ => nothing().metadata(Metadata::Common),
     }
