@@ -361,3 +361,32 @@ async fn expressions_are_told_what_rules_permit() {
     send_as(&stage, "ann", line, &[], Some(&named("two"))).await.refused(422);
     stage.send(line, &named("two")).await.expect(201);
 }
+
+#[tokio::test]
+async fn what_is_taken_away_meanwhile_cannot_be_given() {
+    let stage = Stage::new().await;
+    give(&stage, "ann", &[rule(&["create"], &[GROUP], &["clusterroles"])]).await;
+    let (roles, bindings) = (format!("POST {RBAC}/clusterroles"), format!("{RBAC}/clusterrolebindings"));
+    let right = [rule(&["get"], &[""], &["pods"])];
+    stage.send(&roles, &role("right", &right)).await.expect(201);
+    let revision = |object: &Value| object["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap();
+    let mut refused = 0;
+    for round in 0..50 {
+        let name = format!("right-{round}");
+        let mut held = binding(&name, "ClusterRole", "right", "ann");
+        stage.send(&format!("POST {bindings}"), &held).await.expect(201);
+        held["subjects"] = json!([]);
+        let given = role(&format!("given-{round}"), &right);
+        let take = format!("PUT {bindings}/{name}");
+        let (taken, given) = tokio::join!(stage.send(&take, &held), send_as(&stage, "ann", &roles, &[], Some(&given)));
+        let taken = taken.expect(200);
+        match given.code {
+            201 => assert!(revision(&given.tree()) < revision(&taken), "given after it was taken away"),
+            code => {
+                assert_eq!(code, 403);
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0, "nobody was in a hurry");
+}
