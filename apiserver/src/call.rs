@@ -31,6 +31,8 @@ const WARNING_CHARS_MAX: usize = 256;
 /// A request, after its target was taken out of it.
 #[derive(Debug)]
 pub(crate) struct Call {
+    /// The host, and the port if it is not the usual one, by which the client came here.
+    pub(crate) authority: Option<String>,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,

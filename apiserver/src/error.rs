@@ -108,6 +108,12 @@ impl ApiError {
         Self::new(409, "Conflict", message).about(&resource.group, &resource.plural, name)
     }
 
+    /// A pod that cannot be given a node.
+    pub fn unbindable(name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on pods/binding {name:?}: {why}");
+        Self::new(409, "Conflict", message).about("", "pods/binding", name)
+    }
+
     /// The object is not the one the client has seen.
     pub fn modified(at: &ObjectRef) -> Self {
         let why = "the object has been modified; please apply your changes to the latest version and try again";

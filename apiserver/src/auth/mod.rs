@@ -1,10 +1,12 @@
 //! Who asks, and whether they may.
 
 mod authorize;
+mod published;
 mod tokens;
 mod x509;
 
 pub use authorize::{Access, Authorized, Authorizer};
+pub use published::PublicKey;
 pub use tokens::{Audience, Bound, Claims, KeyError, TokenIssuer};
 pub use x509::{CertificateError, user_of_certificate};
 

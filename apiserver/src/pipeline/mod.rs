@@ -55,7 +55,9 @@ async fn answer(
     let warning = target.get().deprecation();
     let answered = match call::read(body).await {
         Ok(body) => {
-            let call = Call { query, headers: parts.headers, body };
+            let host = parts.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
+            let authority = parts.uri.authority().map(|authority| authority.as_str()).or(host).map(str::to_owned);
+            let call = Call { authority, query, headers: parts.headers, body };
             verbs::dispatch(&api, target, &call).await
         }
         Err(error) => Err(error),

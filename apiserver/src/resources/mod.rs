@@ -5,6 +5,7 @@
 
 mod account;
 mod apply;
+mod binding;
 mod create;
 mod delete;
 mod derived;
@@ -29,6 +30,7 @@ pub use create::Create;
 pub use delete::{Deleted, DeletedMany, Deletion};
 pub use list::Page;
 pub use patch::{PatchBody, PatchKind};
+pub use scale::Scaled;
 pub use select::Filter;
 pub use watch::{Event, EventKind, Watch};
 

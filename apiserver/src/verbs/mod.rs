@@ -1,10 +1,12 @@
 //! One verb a file: HTTP in, HTTP out, and nothing of what happens in between.
 
+mod binding;
 mod create;
 mod delete;
 mod discovery;
 mod get;
 mod health;
+mod issuer;
 mod list;
 mod patch;
 mod review;
@@ -31,12 +33,16 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::OpenApi(workspace, what) => discovery::openapi(api, &workspace, &what, call),
         Target::Version => discovery::version(api, call),
         Target::Health(probe, check) => health::answer(api, probe, check.as_deref(), call),
+        Target::Issuer(what) => issuer::answer(api, what, call),
         Target::Metrics => Ok(call::plain(http::StatusCode::OK, api.metrics.text())),
     }
 }
 
 async fn objects(api: &Api, verb: Verb, at: Authorized<Collection>, call: &Call) -> Result<Response, ApiError> {
     match verb {
+        Verb::Create if at.get().resource.group.is_empty() && at.get().resource.plural == "bindings" => {
+            binding::bind_named(api, &at, call).await
+        }
         Verb::Create if !at.get().resource.is_stored() => review::review(api, &at, call).await,
         Verb::Create => create::create(api, &at, call).await,
         Verb::List => list::list(api, &at, call).await,
@@ -57,7 +63,8 @@ async fn object(
         (_, Some("scale")) => scale::scale(api, verb, &at, call).await,
         (Verb::Create, Some("token")) => review::token(api, &at, call).await,
         (Verb::Create, Some("eviction")) => delete::evict(api, &at, call).await,
-        (_, Some("log" | "exec" | "attach" | "portforward" | "proxy" | "binding")) => {
+        (Verb::Create, Some("binding")) => binding::bind(api, &at, call).await,
+        (_, Some("log" | "exec" | "attach" | "portforward" | "proxy")) => {
             Err(ApiError::unavailable("no node runs anything here"))
         }
         (Verb::Get, _) => get::get(api, &at, call).await,

@@ -31,15 +31,20 @@ pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) 
             rules(at.user())
         }
         "selfsubjectaccessreviews" => {
-            refuse(resource, attribute_errors(&object))?;
+            refuse(resource, [attribute_errors(&object), metadata_errors(&object, &[])].concat())?;
             access(at.user())
         }
         "subjectaccessreviews" => {
-            refuse(resource, [attribute_errors(&object), subject_errors(&object)].concat())?;
+            let errors = [attribute_errors(&object), subject_errors(&object), metadata_errors(&object, &[])];
+            refuse(resource, errors.concat())?;
             access(&subject(&object))
         }
         "localsubjectaccessreviews" => {
-            let errors = [attribute_errors(&object), subject_errors(&object), place_errors(&object)];
+            if let (None, Some(namespace)) = (object.pointer(&["metadata", "namespace"]), &at.get().namespace) {
+                object.set_metadata("namespace", namespace.as_str());
+            }
+            let metadata = metadata_errors(&object, &["namespace"]);
+            let errors = [attribute_errors(&object), subject_errors(&object), metadata, place_errors(&object)];
             refuse(resource, errors.concat())?;
             if object.text(&["metadata", "namespace"]) != at.get().namespace.as_deref().unwrap_or_default() {
                 let why = "spec.resourceAttributes.namespace must match namespace: ";
@@ -132,6 +137,19 @@ fn subject_errors(review: &Object) -> Vec<FieldError> {
         return Vec::new();
     }
     vec![FieldError::invalid("spec.user", "", "at least one of user or group must be specified")]
+}
+
+/// A question that is not kept has nothing to be called or found by, but for the place where it is asked.
+fn metadata_errors(review: &Object, but_for: &[&str]) -> Vec<FieldError> {
+    let Some(metadata) = review.get("metadata").and_then(Value::as_object) else { return Vec::new() };
+    let said = |field: &&String| !but_for.contains(&field.as_str()) && *field != "creationTimestamp";
+    if !metadata.keys().any(|field| said(&field)) {
+        return Vec::new();
+    }
+    let mut shown = metadata.clone();
+    shown.retain(|_, value| !value.is_null());
+    let why = if but_for.is_empty() { "must be empty" } else { "must be empty except for namespace" };
+    vec![FieldError::invalid("metadata", shown, why)]
 }
 
 /// What is asked in a namespace is about that namespace.

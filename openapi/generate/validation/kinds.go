@@ -36,9 +36,15 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/node/install"
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
 	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
+	_ "k8s.io/kubernetes/pkg/apis/resource/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
+	_ "k8s.io/kubernetes/pkg/apis/storagemigration/install"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicy"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicy"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingwebhookconfiguration"
 	"k8s.io/kubernetes/pkg/registry/apps/controllerrevision"
 	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
@@ -49,6 +55,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/cronjob"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"k8s.io/kubernetes/pkg/registry/certificates/certificates"
+	"k8s.io/kubernetes/pkg/registry/certificates/clustertrustbundle"
+	"k8s.io/kubernetes/pkg/registry/certificates/podcertificaterequest"
 	"k8s.io/kubernetes/pkg/registry/coordination/lease"
 	"k8s.io/kubernetes/pkg/registry/core/configmap"
 	"k8s.io/kubernetes/pkg/registry/core/endpoint"
@@ -79,6 +87,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding"
 	"k8s.io/kubernetes/pkg/registry/rbac/role"
 	"k8s.io/kubernetes/pkg/registry/rbac/rolebinding"
+	"k8s.io/kubernetes/pkg/registry/resource/devicetaintrule"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceslice"
 	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
 	"k8s.io/kubernetes/pkg/registry/storage/csidriver"
 	"k8s.io/kubernetes/pkg/registry/storage/csinode"
@@ -86,6 +96,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storage/storageclass"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattachment"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
+	"k8s.io/kubernetes/pkg/registry/storagemigration/storagemigration"
 )
 
 var extensionsScheme = func() *runtime.Scheme {
@@ -116,43 +127,52 @@ var strategies = map[string][2]any{
 	"v1 Secret":                {secret.Strategy},
 	"v1 Service":               {service.Strategy, service.StatusStrategy},
 	"v1 ServiceAccount":        {serviceaccount.Strategy},
-	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":   {mutatingwebhookconfiguration.Strategy},
-	"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration": {validatingwebhookconfiguration.Strategy},
-	"apiextensions.k8s.io/v1 CustomResourceDefinition":               {customresourcedefinition.NewStrategy(extensionsScheme), customresourcedefinition.NewStatusStrategy(extensionsScheme)},
-	"apiregistration.k8s.io/v1 APIService":                           {apiservice.NewStrategy(aggregatorscheme.Scheme)},
-	"apps/v1 ControllerRevision":                                     {controllerrevision.Strategy},
-	"apps/v1 DaemonSet":                                              {daemonset.Strategy, daemonset.StatusStrategy},
-	"apps/v1 Deployment":                                             {deployment.Strategy, deployment.StatusStrategy},
-	"apps/v1 ReplicaSet":                                             {replicaset.Strategy, replicaset.StatusStrategy},
-	"apps/v1 StatefulSet":                                            {statefulset.Strategy, statefulset.StatusStrategy},
-	"autoscaling/v1 HorizontalPodAutoscaler":                         {horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy},
-	"autoscaling/v2 HorizontalPodAutoscaler":                         {horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy},
-	"batch/v1 CronJob":                                               {cronjob.Strategy, cronjob.StatusStrategy},
-	"batch/v1 Job":                                                   {job.Strategy, job.StatusStrategy},
-	"certificates.k8s.io/v1 CertificateSigningRequest":               {certificates.Strategy, certificates.StatusStrategy},
-	"coordination.k8s.io/v1 Lease":                                   {lease.Strategy},
-	"discovery.k8s.io/v1 EndpointSlice":                              {endpointslice.Strategy},
-	"events.k8s.io/v1 Event":                                         {event.Strategy},
-	"flowcontrol.apiserver.k8s.io/v1 FlowSchema":                     {flowschema.Strategy, flowschema.StatusStrategy},
-	"flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration":     {prioritylevelconfiguration.Strategy, prioritylevelconfiguration.StatusStrategy},
-	"networking.k8s.io/v1 IPAddress":                                 {ipaddress.Strategy},
-	"networking.k8s.io/v1 Ingress":                                   {ingress.Strategy, ingress.StatusStrategy},
-	"networking.k8s.io/v1 IngressClass":                              {ingressclass.Strategy},
-	"networking.k8s.io/v1 NetworkPolicy":                             {networkpolicy.Strategy},
-	"networking.k8s.io/v1 ServiceCIDR":                               {servicecidr.Strategy, servicecidr.StatusStrategy},
-	"node.k8s.io/v1 RuntimeClass":                                    {runtimeclass.Strategy},
-	"policy/v1 PodDisruptionBudget":                                  {poddisruptionbudget.Strategy, poddisruptionbudget.StatusStrategy},
-	"rbac.authorization.k8s.io/v1 ClusterRole":                       {clusterrole.Strategy},
-	"rbac.authorization.k8s.io/v1 ClusterRoleBinding":                {clusterrolebinding.Strategy},
-	"rbac.authorization.k8s.io/v1 Role":                              {role.Strategy},
-	"rbac.authorization.k8s.io/v1 RoleBinding":                       {rolebinding.Strategy},
-	"scheduling.k8s.io/v1 PriorityClass":                             {priorityclass.Strategy},
-	"storage.k8s.io/v1 CSIDriver":                                    {csidriver.Strategy},
-	"storage.k8s.io/v1 CSINode":                                      {csinode.Strategy},
-	"storage.k8s.io/v1 CSIStorageCapacity":                           {csistoragecapacity.Strategy},
-	"storage.k8s.io/v1 StorageClass":                                 {storageclass.Strategy},
-	"storage.k8s.io/v1 VolumeAttachment":                             {volumeattachment.Strategy, volumeattachment.StatusStrategy},
-	"storage.k8s.io/v1 VolumeAttributesClass":                        {volumeattributesclass.Strategy},
+	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":     {mutatingwebhookconfiguration.Strategy},
+	"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration":   {validatingwebhookconfiguration.Strategy},
+	"apiextensions.k8s.io/v1 CustomResourceDefinition":                 {customresourcedefinition.NewStrategy(extensionsScheme), customresourcedefinition.NewStatusStrategy(extensionsScheme)},
+	"apiregistration.k8s.io/v1 APIService":                             {apiservice.NewStrategy(aggregatorscheme.Scheme)},
+	"apps/v1 ControllerRevision":                                       {controllerrevision.Strategy},
+	"apps/v1 DaemonSet":                                                {daemonset.Strategy, daemonset.StatusStrategy},
+	"apps/v1 Deployment":                                               {deployment.Strategy, deployment.StatusStrategy},
+	"apps/v1 ReplicaSet":                                               {replicaset.Strategy, replicaset.StatusStrategy},
+	"apps/v1 StatefulSet":                                              {statefulset.Strategy, statefulset.StatusStrategy},
+	"autoscaling/v1 HorizontalPodAutoscaler":                           {horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy},
+	"autoscaling/v2 HorizontalPodAutoscaler":                           {horizontalpodautoscaler.Strategy, horizontalpodautoscaler.StatusStrategy},
+	"batch/v1 CronJob":                                                 {cronjob.Strategy, cronjob.StatusStrategy},
+	"batch/v1 Job":                                                     {job.Strategy, job.StatusStrategy},
+	"certificates.k8s.io/v1 CertificateSigningRequest":                 {certificates.Strategy, certificates.StatusStrategy},
+	"coordination.k8s.io/v1 Lease":                                     {lease.Strategy},
+	"discovery.k8s.io/v1 EndpointSlice":                                {endpointslice.Strategy},
+	"events.k8s.io/v1 Event":                                           {event.Strategy},
+	"flowcontrol.apiserver.k8s.io/v1 FlowSchema":                       {flowschema.Strategy, flowschema.StatusStrategy},
+	"flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration":       {prioritylevelconfiguration.Strategy, prioritylevelconfiguration.StatusStrategy},
+	"networking.k8s.io/v1 IPAddress":                                   {ipaddress.Strategy},
+	"networking.k8s.io/v1 Ingress":                                     {ingress.Strategy, ingress.StatusStrategy},
+	"networking.k8s.io/v1 IngressClass":                                {ingressclass.Strategy},
+	"networking.k8s.io/v1 NetworkPolicy":                               {networkpolicy.Strategy},
+	"networking.k8s.io/v1 ServiceCIDR":                                 {servicecidr.Strategy, servicecidr.StatusStrategy},
+	"node.k8s.io/v1 RuntimeClass":                                      {runtimeclass.Strategy},
+	"policy/v1 PodDisruptionBudget":                                    {poddisruptionbudget.Strategy, poddisruptionbudget.StatusStrategy},
+	"rbac.authorization.k8s.io/v1 ClusterRole":                         {clusterrole.Strategy},
+	"rbac.authorization.k8s.io/v1 ClusterRoleBinding":                  {clusterrolebinding.Strategy},
+	"rbac.authorization.k8s.io/v1 Role":                                {role.Strategy},
+	"rbac.authorization.k8s.io/v1 RoleBinding":                         {rolebinding.Strategy},
+	"scheduling.k8s.io/v1 PriorityClass":                               {priorityclass.Strategy},
+	"storage.k8s.io/v1 CSIDriver":                                      {csidriver.Strategy},
+	"storage.k8s.io/v1 CSINode":                                        {csinode.Strategy},
+	"storage.k8s.io/v1 CSIStorageCapacity":                             {csistoragecapacity.Strategy},
+	"storage.k8s.io/v1 StorageClass":                                   {storageclass.Strategy},
+	"storage.k8s.io/v1 VolumeAttachment":                               {volumeattachment.Strategy, volumeattachment.StatusStrategy},
+	"storage.k8s.io/v1 VolumeAttributesClass":                          {volumeattributesclass.Strategy},
+	"admissionregistration.k8s.io/v1 MutatingAdmissionPolicy":          {mutatingadmissionpolicy.NewStrategy(nil, nil)},
+	"admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding":   {mutatingadmissionpolicybinding.NewStrategy(nil, nil, nil)},
+	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy":        {validatingadmissionpolicy.NewStrategy(nil, nil)},
+	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding": {validatingadmissionpolicybinding.NewStrategy(nil, nil, nil)},
+	"certificates.k8s.io/v1 ClusterTrustBundle":                        {clustertrustbundle.Strategy},
+	"certificates.k8s.io/v1 PodCertificateRequest":                     {podcertificaterequest.NewStrategy()},
+	"resource.k8s.io/v1 DeviceTaintRule":                               {devicetaintrule.Strategy, devicetaintrule.StatusStrategy},
+	"resource.k8s.io/v1 ResourceSlice":                                 {resourceslice.Strategy},
+	"storagemigration.k8s.io/v1 StorageVersionMigration":               {storagemigration.Strategy, storagemigration.StatusStrategy},
 }
 
 // Review judges an object that is not kept.

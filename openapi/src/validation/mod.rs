@@ -4,16 +4,19 @@
 //! [`create`], [`update`] and [`update_status`] judge, [`warnings()`] advises; [`rules`] says which rules hold for a kind;
 //! `tree` is the vocabulary in which they are written. A kind without rules of its own is held to those of its metadata.
 
+mod admission;
 pub mod amount;
 mod autoscaling;
 mod claim;
 mod config;
 mod cron;
 pub mod definition;
+mod device;
 mod endpoints;
 mod flow;
 mod job;
 mod meta;
+mod migration;
 mod net;
 mod networking;
 mod node;
@@ -30,6 +33,7 @@ mod status;
 mod storage;
 mod success;
 mod tree;
+mod trust;
 mod warnings;
 mod webhook;
 mod workload;
