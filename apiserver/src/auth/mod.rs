@@ -10,18 +10,26 @@ pub use published::PublicKey;
 pub use tokens::{Audience, Bound, Claims, KeyError, TokenIssuer};
 pub use x509::{CertificateError, user_of_certificate};
 
+use crate::place::Workspace;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Who asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
     pub name: String,
     pub uid: String,
     pub groups: Vec<String>,
+    /// What else is known of them.
+    pub extra: BTreeMap<String, Vec<String>>,
+    /// The only workspace in which they are who they are; everywhere, if there is none. Whoever is somebody because of
+    /// the rules of one workspace is nobody in others, whatever their groups are called.
+    pub within: Option<Workspace>,
 }
 
 /// The group whose members may do everything.
 pub const MASTERS: &str = "system:masters";
+const ANONYMOUS: &str = "system:anonymous";
 const AUTHENTICATED: &str = "system:authenticated";
 const UNAUTHENTICATED: &str = "system:unauthenticated";
 
@@ -31,11 +39,11 @@ impl User {
         if !groups.iter().any(|group| group == AUTHENTICATED) {
             groups.push(AUTHENTICATED.to_owned());
         }
-        Self { name: name.to_owned(), uid: String::new(), groups }
+        Self { name: name.to_owned(), groups, ..Self::default() }
     }
 
     pub fn anonymous() -> Self {
-        Self { name: "system:anonymous".to_owned(), uid: String::new(), groups: vec![UNAUTHENTICATED.to_owned()] }
+        Self { name: ANONYMOUS.to_owned(), groups: vec![UNAUTHENTICATED.to_owned()], ..Self::default() }
     }
 
     /// A part of this server, under its own name.

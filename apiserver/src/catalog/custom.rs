@@ -2,7 +2,7 @@
 
 use super::def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
 use super::order;
-use crate::custom::{Conversion, Custom, Interned};
+use crate::custom::{Conversion, Custom, Definition, Interned};
 use crate::object::Object;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -27,11 +27,30 @@ pub(super) fn resources(definition: &Object, origin: Origin, interned: &Interned
     if !is_true(definition, "NamesAccepted") && !is_true(definition, "Established") {
         return Vec::new();
     }
+    let kept = Definition::Kept { name: definition.name().to_owned(), revision: origin.revision };
+    versions(definition, &["status", "acceptedNames"], kept, origin.since, interned)
+}
+
+/// What is served because of a definition that came with the server: nobody has to accept its names.
+pub(super) fn given(definition: &Arc<Object>, interned: &Interned) -> Vec<Arc<ResourceDef>> {
+    let given = Definition::Given(definition.clone());
+    versions(definition, &["spec", "names"], given, Revision::ZERO, interned)
+}
+
+fn versions(
+    definition: &Object,
+    names: &[&str],
+    source: Definition,
+    since: Revision,
+    interned: &Interned,
+) -> Vec<Arc<ResourceDef>> {
     let all: Vec<&Value> = definition.items(&["spec", "versions"]).collect();
     let compiled = all.iter().map(|version| (word(version, "name").to_owned(), interned.get(version)));
     let shared = Shared {
         definition,
-        origin,
+        names: definition.pointer(names).unwrap_or(&Value::Null),
+        source,
+        since,
         stored: all.iter().find(|version| flag(version, "storage")).map_or("", |version| word(version, "name")),
         versions: Arc::new(compiled.collect()),
         conversion: conversion(definition),
@@ -44,7 +63,9 @@ pub(super) fn resources(definition: &Object, origin: Origin, interned: &Interned
 /// What all versions of a definition have in common.
 struct Shared<'a> {
     definition: &'a Object,
-    origin: Origin,
+    names: &'a Value,
+    source: Definition,
+    since: Revision,
     stored: &'a str,
     versions: Arc<BTreeMap<String, Arc<crate::custom::CustomSchema>>>,
     conversion: Conversion,
@@ -79,9 +100,8 @@ impl Shared<'_> {
                 schema,
                 versions: self.versions.clone(),
                 conversion: self.conversion.clone(),
-                definition: self.definition.name().to_owned(),
-                revision: self.origin.revision,
-                since: self.origin.since,
+                definition: self.source.clone(),
+                since: self.since,
                 served: flag(version, "served"),
                 terminating: self.terminating,
                 warning: self.warning(version, group, &kind),
@@ -110,11 +130,11 @@ impl Shared<'_> {
     }
 
     fn accepted(&self, field: &str) -> &str {
-        self.definition.text(&["status", "acceptedNames", field])
+        word(self.names, field)
     }
 
     fn all_accepted(&self, field: &str) -> Vec<String> {
-        let names = self.definition.items(&["status", "acceptedNames", field]);
+        let names = self.names.get(field).and_then(Value::as_array).into_iter().flatten();
         names.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 }

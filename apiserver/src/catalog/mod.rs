@@ -44,6 +44,13 @@ pub fn defined(definition: &Object, origin: Origin, interned: &Interned) -> Defi
 }
 
 impl Catalog {
+    /// The same with what definitions say that come with the server. They have to be valid, and to name everything.
+    pub fn given(below: &Arc<Self>, definitions: impl IntoIterator<Item = Object>) -> Self {
+        let interned = Interned::default();
+        let definitions = definitions.into_iter().map(Arc::new);
+        Self::with(below, definitions.flat_map(|definition| custom::given(&definition, &interned)))
+    }
+
     /// The kinds that every API server has.
     pub fn builtin() -> Self {
         Self::new(builtin::resources().into_iter().map(Arc::new), None)
@@ -96,8 +103,8 @@ impl Catalog {
 
     /// Every resource once, in the version that objects are stored in, whether that is served or not.
     pub fn stored(&self) -> impl Iterator<Item = &Arc<ResourceDef>> {
-        let below = self.below.iter().flat_map(|below| below.by_name.values());
-        below.chain(self.by_name.values()).filter(|resource| resource.is_storage_version())
+        let layers = std::iter::successors(Some(self), |layer| layer.below.as_deref());
+        layers.flat_map(|layer| layer.by_name.values()).filter(|resource| resource.is_storage_version())
     }
 
     /// The resource whose objects are kept under this name.
@@ -112,9 +119,14 @@ impl Catalog {
         all.filter(|other| other.stored == resource.stored).cloned().collect()
     }
 
+    /// What this was added to.
+    pub fn below(&self) -> Option<&Arc<Self>> {
+        self.below.as_ref()
+    }
+
     /// What is served with nothing added to it.
     pub fn base(&self) -> &Self {
-        self.below.as_deref().unwrap_or(self)
+        self.below.as_deref().map_or(self, Self::base)
     }
 }
 

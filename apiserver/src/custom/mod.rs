@@ -12,6 +12,7 @@ pub use intern::Interned;
 pub use rules::check_rules;
 pub use schema::{CustomSchema, envelope};
 
+use crate::object::Object;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use storage::Revision;
@@ -23,10 +24,7 @@ pub struct Custom {
     /// The same resource in all of its versions, this one included.
     pub versions: Arc<BTreeMap<String, Arc<CustomSchema>>>,
     pub conversion: Conversion,
-    /// The name of the definition.
-    pub definition: String,
-    /// The definition as it was read. It is a condition of every write.
-    pub revision: Revision,
+    pub definition: Definition,
     /// Whatever was written later is in the form that the definition asks for.
     pub since: Revision,
     pub served: bool,
@@ -34,6 +32,25 @@ pub struct Custom {
     pub terminating: bool,
     /// What those are told who use this version.
     pub warning: Option<String>,
+}
+
+/// What says what the objects look like.
+#[derive(Clone, Debug)]
+pub enum Definition {
+    /// An object of the workspace, as it was read. It is a condition of every write.
+    Kept { name: String, revision: Revision },
+    /// It came with the server, and is the same in every workspace.
+    Given(Arc<Object>),
+}
+
+impl Definition {
+    /// The revision of an object; nothing is older than what was given.
+    pub fn revision(&self) -> Revision {
+        match self {
+            Self::Kept { revision, .. } => *revision,
+            Self::Given(_) => Revision::ZERO,
+        }
+    }
 }
 
 /// How objects get from one version to another.

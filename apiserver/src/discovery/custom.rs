@@ -1,6 +1,7 @@
 //! Custom resources as OpenAPI describes them: out of their definitions, which are read when a document is made.
 
 use crate::catalog::{Catalog, ResourceDef};
+use crate::custom::Definition;
 use crate::jsonpath::simple::Selectable;
 use crate::object::Object;
 use crate::place::Workspace;
@@ -53,14 +54,19 @@ impl Schemas<'_> {
         (definitions, paths)
     }
 
+    fn kept(&self, name: &str) -> Option<Arc<Object>> {
+        self.resources.definition(self.workspace, name).ok().flatten().map(Arc::new)
+    }
+
     fn published(&self, resources: &[Arc<ResourceDef>], version: Version) -> Vec<Published> {
-        let mut definitions: BTreeMap<&str, Option<Object>> = BTreeMap::new();
+        let mut kept: BTreeMap<&str, Option<Arc<Object>>> = BTreeMap::new();
         let mut published = Vec::with_capacity(resources.len());
         for resource in resources {
             let Some(custom) = resource.custom() else { continue };
-            let definition = definitions
-                .entry(&custom.definition)
-                .or_insert_with(|| self.resources.definition(self.workspace, &custom.definition).ok().flatten());
+            let definition = match &custom.definition {
+                Definition::Given(definition) => Some(definition.clone()),
+                Definition::Kept { name, .. } => kept.entry(name).or_insert_with(|| self.kept(name)).clone(),
+            };
             let schema = definition.as_ref().and_then(|definition| schema_of(definition, &resource.version));
             let kind = Kind { group: &resource.group, version: &resource.version, kind: &resource.kind };
             let selectable: Vec<&str> = custom.schema.selectable.iter().map(Selectable::name).collect();

@@ -2,7 +2,7 @@
 
 use super::aggregated;
 use super::custom::Schemas;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Version};
 use bytes::Bytes;
 use openapi::document::Whole;
 use parking_lot::Mutex;
@@ -74,7 +74,8 @@ impl Documents {
     pub(crate) fn v3(&self, group: &str, version: &str, schemas: &Schemas<'_>) -> Option<Arc<Document>> {
         let found = self.catalog.version(group, version)?;
         let is_builtin = found.resources.iter().all(|resource| resource.custom().is_none());
-        if let (true, Some(below)) = (is_builtin, &self.below) {
+        // What nothing was added to is described below already.
+        if let Some(below) = self.below.as_ref().filter(|below| below.describe(group, version, found)) {
             return below.v3(group, version, schemas);
         }
         let name = name(group, version);
@@ -87,6 +88,11 @@ impl Documents {
         let document = Arc::new(Document::new(text));
         self.v3.lock().insert(name, document.clone());
         Some(document)
+    }
+
+    fn describe(&self, group: &str, version: &str, wanted: &Version) -> bool {
+        let found = self.catalog.version(group, version);
+        found.is_some_and(|found| found.resources.len() == wanted.resources.len())
     }
 
     /// Where the document of each group version is.
@@ -115,7 +121,10 @@ impl Documents {
     }
 
     fn whole(&self) -> &Whole {
-        self.whole.get_or_init(|| Whole::new(openapi::document::v2_tree()))
+        match &self.below {
+            Some(below) => below.whole(),
+            None => self.whole.get_or_init(|| Whole::new(openapi::document::v2_tree())),
+        }
     }
 
     pub(crate) fn v2_protobuf(&self, schemas: &Schemas<'_>) -> &Document {

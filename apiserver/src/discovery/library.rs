@@ -20,7 +20,7 @@ pub(crate) struct Library {
 
 impl Library {
     pub(crate) fn new(builtin: &Arc<Catalog>) -> Self {
-        Self { builtin: Arc::new(Documents::new(builtin.clone(), None)), own: Mutex::default() }
+        Self { builtin: documents(builtin), own: Mutex::default() }
     }
 
     /// The documents of what a workspace serves.
@@ -42,4 +42,9 @@ impl Library {
         own.insert(workspace.clone(), documents.clone());
         documents
     }
+}
+
+/// The documents of what every workspace serves.
+fn documents(catalog: &Arc<Catalog>) -> Arc<Documents> {
+    Arc::new(Documents::new(catalog.clone(), catalog.below().map(documents)))
 }

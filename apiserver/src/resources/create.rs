@@ -2,7 +2,7 @@
 
 use super::gate::Question;
 use super::sight::Sight;
-use super::write::{self, How, Told};
+use super::write::{self, By, How, Told};
 use super::{Resources, Written};
 use crate::admission::{self, Attempt};
 use crate::allocate::Beside;
@@ -110,7 +110,7 @@ impl Resources {
         };
         object = self.consulted(question, object).await?;
         strategy::prepare_create(&at.resource, &mut object, &self.surroundings(), by.user());
-        let mut beside = self.beside(&mut object, &attempt, &at.workspace)?;
+        let mut beside = self.beside(&mut object, &attempt, By { at, user: by.user() })?;
         write::settle(&at.resource, &mut object);
         validate_new(at, &mut object)?;
         how.told.add(write::warnings(&at.resource, &mut object, None));
@@ -131,7 +131,7 @@ fn check_defined(at: &Collection, object: &Object) -> Result<(), ApiError> {
 }
 
 /// What the server says about an object, whatever its author said.
-fn stamp(object: &mut Object, at: &Collection, ambient: &Ambient) {
+pub(super) fn stamp(object: &mut Object, at: &Collection, ambient: &Ambient) {
     for field in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         object.remove_metadata(field);
     }

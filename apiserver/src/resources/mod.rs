@@ -35,6 +35,7 @@ pub use select::Filter;
 pub use watch::{Event, EventKind, Watch};
 
 use crate::ambient::Ambient;
+use crate::attend::{Attendant, Nobody};
 use crate::auth::Authorizer;
 use crate::catalog::Catalog;
 use crate::error::ApiError;
@@ -61,6 +62,7 @@ struct Inner {
     gates: Gates,
     ambient: Ambient,
     authorizer: Authorizer,
+    attendant: Arc<dyn Attendant>,
 }
 
 /// What a write leaves behind, and what its author should be told.
@@ -80,8 +82,13 @@ struct Found {
 
 impl Resources {
     pub fn new(store: Store, catalog: Arc<Catalog>, ambient: Ambient) -> Self {
+        Self::attended(store, catalog, ambient, Arc::new(Nobody))
+    }
+
+    /// The same with somebody who looks after some of the kinds.
+    pub fn attended(store: Store, catalog: Arc<Catalog>, ambient: Ambient, attendant: Arc<dyn Attendant>) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        Self { inner: Arc::new(Inner { store, catalogs, gates, ambient, authorizer: Authorizer }) }
+        Self { inner: Arc::new(Inner { store, catalogs, gates, ambient, authorizer: Authorizer, attendant }) }
     }
 
     pub fn ambient(&self) -> &Ambient {

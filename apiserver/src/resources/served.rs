@@ -67,7 +67,7 @@ impl Resources {
         let Some(custom) = at.resource.custom() else { return Ok(None) };
         let catalog = self.catalog(&at.workspace)?;
         let now = catalog.find(group, version, plural).ok_or_else(ApiError::no_such_path)?;
-        let changed = now.custom().is_some_and(|now| now.revision != custom.revision);
+        let changed = now.custom().is_some_and(|now| now.definition.revision() != custom.definition.revision());
         Ok(changed.then(|| now.clone()))
     }
 

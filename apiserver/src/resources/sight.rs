@@ -1,12 +1,16 @@
 //! A workspace at one revision, as those see it who decide on a write; and what is written beside an object.
 
-use super::{Resources, parse};
+use super::create::stamp;
+use super::{Resources, parse, write};
 use crate::admission::Look;
 use crate::allocate::Beside;
+use crate::attend::Around;
+use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::keyspace;
 use crate::object::{Object, draft};
 use crate::place::{Collection, ObjectRef, Workspace};
+use std::sync::Arc;
 use storage::{Expect, Revision, Snapshot, Txn};
 
 pub(super) struct Sight<'a> {
@@ -33,6 +37,17 @@ impl Sight<'_> {
         Ok(collection.object(name))
     }
 
+    /// An object that is made by nobody in particular.
+    fn completed(&self, at: &ObjectRef, mut object: Object) -> Object {
+        let resource = at.resource();
+        object.map_mut().insert("apiVersion".to_owned(), resource.api_version().into());
+        object.map_mut().insert("kind".to_owned(), resource.kind.as_str().into());
+        object.set_metadata("name", at.name.as_str());
+        stamp(&mut object, &at.within, &self.resources.inner.ambient);
+        write::settle(resource, &mut object);
+        object
+    }
+
     /// Adds to a transaction what has to be true and happen together with it.
     pub(super) fn join(&self, mut txn: Txn, beside: Vec<Beside>) -> Result<Txn, ApiError> {
         const ADDRESSES: (&str, &str) = ("networking.k8s.io", "ipaddresses");
@@ -53,6 +68,10 @@ impl Sight<'_> {
                     let expect = if seen == Revision::ZERO { Expect::Absent } else { Expect::At(seen) };
                     txn.expect(key.clone(), expect).put(key, "{}")
                 }
+                Beside::Make(at, object) => {
+                    let key = keyspace::key(&at)?;
+                    txn.expect(key.clone(), Expect::Absent).put(key, draft(self.completed(&at, object)))
+                }
                 Beside::Quota(quota) => {
                     let at = self.object(("", "resourcequotas"), quota.namespace(), quota.name())?;
                     let key = keyspace::key(&at)?;
@@ -62,6 +81,17 @@ impl Sight<'_> {
             };
         }
         Ok(txn)
+    }
+}
+
+impl Around for Sight<'_> {
+    fn resource(&self, group: &str, plural: &str) -> Option<Arc<ResourceDef>> {
+        self.resources.builtin().stored_as(group, plural).cloned()
+    }
+
+    fn object(&self, at: &ObjectRef) -> Result<Option<Object>, ApiError> {
+        let found = self.snapshot.get(keyspace::key(at)?.as_bytes())?;
+        found.map(|version| parse(&version.value)).transpose()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::Resources;
 use crate::auth::{Audience, Authorized, Claims, TokenIssuer, User};
+use crate::authn::Bearer;
+use crate::authn::bootstrap::{self, BootstrapToken};
 use crate::body::Body;
 use crate::error::ApiError;
 use crate::object::{Object, timestamp};
@@ -56,24 +58,29 @@ impl Resources {
         Ok(told)
     }
 
-    /// Who a token belongs to, if it is still good.
-    pub fn user_of_token(&self, token: &str, issuer: &TokenIssuer) -> Option<(User, Vec<Audience>)> {
-        let now = self.inner.ambient.now();
-        let claims = issuer.verify(token, now.seconds)?;
-        let workspace = Workspace::new(&claims.workspace);
-        let account = self.lookup("serviceaccounts", &workspace, &claims.namespace, &claims.name)?;
+    /// Who a token of this server belongs to, if it is still good: one of a service account, or of somebody who joins the
+    /// workspace in which it is shown.
+    pub fn bearer(&self, token: &str, issuer: &TokenIssuer, workspace: &Workspace) -> Option<Bearer> {
+        if let Some(joining) = BootstrapToken::parse(token) {
+            let secret = self.lookup("secrets", workspace, bootstrap::NAMESPACE, &joining.kept_in())?;
+            let user = joining.user(&secret, self.inner.ambient.now())?;
+            return Some(Bearer { user: User { within: Some(workspace.clone()), ..user }, audiences: None });
+        }
+        let claims = issuer.verify(token, self.inner.ambient.now().seconds)?;
+        let home = Workspace::new(&claims.workspace);
+        let account = self.lookup("serviceaccounts", &home, &claims.namespace, &claims.name)?;
         if account.uid() != claims.uid || account.is_deleting() {
             return None;
         }
         if let Some(bound) = &claims.bound {
             let plural = format!("{}s", bound.kind.to_lowercase());
             let namespace = if plural == "nodes" { "" } else { &claims.namespace };
-            let object = self.lookup(&plural, &workspace, namespace, &bound.name)?;
+            let object = self.lookup(&plural, &home, namespace, &bound.name)?;
             if object.uid() != bound.uid {
                 return None;
             }
         }
-        Some((claims.user(), claims.audiences))
+        Some(Bearer { user: User { within: Some(home), ..claims.user() }, audiences: Some(claims.audiences) })
     }
 
     fn lookup(&self, plural: &str, workspace: &Workspace, namespace: &str, name: &str) -> Option<Object> {

@@ -3,7 +3,7 @@
 use super::create::check_namespace;
 use super::gate::Question;
 use super::mutate::{Change, Next, Outcome};
-use super::write::{self, How, Told};
+use super::write::{self, By, How, Told};
 use super::{Create, Resources, Written};
 use crate::admission::{self, Attempt};
 use crate::allocate::Beside;
@@ -101,7 +101,7 @@ impl Resources {
         };
         new = self.consulted(question, new).await?;
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
-        let mut beside = self.beside(&mut new, &attempt, at.workspace())?;
+        let mut beside = self.beside(&mut new, &attempt, By { at: &at.within, user: by.user() })?;
         write::settle(resource, &mut new);
         let mut errors = strategy::check_change(resource, part, &new, old);
         errors.extend(write::errors_of_change(resource, part, &mut new, old));

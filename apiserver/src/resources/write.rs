@@ -4,8 +4,10 @@ use super::Resources;
 use super::owners::Author;
 use crate::admission::Attempt;
 use crate::allocate::{self, Beside, Givers};
+use crate::attend::Attending;
+use crate::auth::User;
 use crate::catalog::{ResourceDef, Schema};
-use crate::custom::check_rules;
+use crate::custom::{Definition, check_rules};
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
@@ -83,6 +85,13 @@ impl Told {
     pub(super) fn into_warnings(self) -> Vec<String> {
         self.warnings.into_inner()
     }
+}
+
+/// Where something is written, and by whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct By<'a> {
+    pub(super) at: &'a Collection,
+    pub(super) user: &'a User,
 }
 
 /// Fills in what the author of an object did not say.
@@ -215,8 +224,9 @@ impl Resources {
         &self,
         object: &mut Object,
         attempt: &Attempt<'_>,
-        workspace: &Workspace,
+        by: By<'_>,
     ) -> Result<Vec<Beside>, ApiError> {
+        let workspace = &by.at.workspace;
         if is(attempt.resource, "", "services") && attempt.part == Part::Main {
             return allocate::allocate(object, attempt.old, &Givers { ambient: attempt.ambient, look: attempt.look });
         }
@@ -225,7 +235,17 @@ impl Resources {
             definitions::accept(object, &used, attempt.ambient.now());
             return Ok(vec![Beside::Move(Mark::Definitions, marked)]);
         }
+        if attempt.resource.custom().is_some_and(|custom| matches!(custom.definition, Definition::Given(_))) {
+            return self.attend(object, attempt, by);
+        }
         self.moved(attempt.resource, workspace)
+    }
+
+    fn attend(&self, object: &mut Object, attempt: &Attempt<'_>, by: By<'_>) -> Result<Vec<Beside>, ApiError> {
+        let around = self.sight(&by.at.workspace);
+        let Attempt { part, old, ambient, .. } = *attempt;
+        let write = Attending { at: by.at, part, old, user: by.user, ambient, around: &around };
+        self.inner.attendant.attend(object, &write)
     }
 
     /// What is written together with the end of an object.
@@ -249,8 +269,10 @@ impl Resources {
 
     /// An object is written as its definition says only for as long as that says the same.
     pub(super) fn under_definition(&self, txn: Txn, at: &Collection) -> Result<Txn, ApiError> {
-        let Some(custom) = at.resource.custom() else { return Ok(txn) };
-        let key = keyspace::key(&self.definitions(&at.workspace)?.object(&custom.definition))?;
-        Ok(txn.expect(key, Expect::At(custom.revision)))
+        let Some(Definition::Kept { name, revision }) = at.resource.custom().map(|custom| &custom.definition) else {
+            return Ok(txn);
+        };
+        let key = keyspace::key(&self.definitions(&at.workspace)?.object(name))?;
+        Ok(txn.expect(key, Expect::At(*revision)))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::api::Api;
 use crate::auth::{Authorized, MASTERS, User};
+use crate::authn::Bearer;
 use crate::body::Decoded;
 use crate::call::Call;
 use crate::catalog::ResourceDef;
@@ -9,7 +10,7 @@ use crate::error::ApiError;
 use crate::media::Offer;
 use crate::object::Object;
 use crate::options::WriteOptions;
-use crate::place::{Collection, ObjectRef};
+use crate::place::{Collection, ObjectRef, Workspace};
 use crate::render;
 use axum::response::Response;
 use http::StatusCode;
@@ -23,7 +24,7 @@ pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) 
     let Decoded { mut object, .. } = call.object()?.decode(resource, options.validation)?;
     let status = match &*resource.plural {
         "selfsubjectreviews" => json!({ "userInfo": described(at.user()) }),
-        "tokenreviews" => token_review(api, &object)?,
+        "tokenreviews" => token_review(api, &at.get().workspace, &object).await?,
         "selfsubjectrulesreviews" => {
             if object.text(&["spec", "namespace"]).is_empty() {
                 return Err(ApiError::bad_request("no namespace on request"));
@@ -78,20 +79,24 @@ fn described(user: &User) -> Value {
     if !user.uid.is_empty() {
         told["uid"] = user.uid.as_str().into();
     }
+    if !user.extra.is_empty() {
+        told["extra"] = json!(user.extra);
+    }
     told
 }
 
-fn token_review(api: &Api, review: &Object) -> Result<Value, ApiError> {
+async fn token_review(api: &Api, workspace: &Workspace, review: &Object) -> Result<Value, ApiError> {
     let token = review.text(&["spec", "token"]);
     if token.is_empty() {
         return Err(ApiError::bad_request("token is required for TokenReview in authentication"));
     }
-    let asked = review.pointer(&["spec", "audiences"]).and_then(Value::as_array);
-    let asked: Vec<&str> = asked.into_iter().flatten().filter_map(Value::as_str).collect();
-    let found = api.resources.user_of_token(token, &api.tokens).and_then(|(user, audiences)| {
-        let own = api.tokens.audiences();
-        let meant = |name: &&String| if asked.is_empty() { own.contains(name) } else { asked.contains(&name.as_str()) };
-        let shared: Vec<String> = audiences.iter().filter(meant).cloned().collect();
+    let asked: Vec<String> =
+        review.items(&["spec", "audiences"]).filter_map(Value::as_str).map(str::to_owned).collect();
+    let wanted = if asked.is_empty() { api.tokens.audiences() } else { &asked };
+    let found = api.bearer(token, workspace).await.and_then(|Bearer { user, audiences }| {
+        // Who vouches for a token without saying whom it is for does so for this server.
+        let meant = audiences.unwrap_or_else(|| api.tokens.audiences().to_vec());
+        let shared: Vec<String> = meant.into_iter().filter(|name| wanted.contains(name)).collect();
         (!shared.is_empty()).then_some((user, shared))
     });
     Ok(match found {
@@ -118,7 +123,7 @@ fn rules(user: &User) -> Value {
 fn subject(review: &Object) -> User {
     let groups = review.pointer(&["spec", "groups"]).and_then(Value::as_array);
     let groups = groups.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-    User { name: review.text(&["spec", "user"]).to_owned(), uid: String::new(), groups }
+    User { name: review.text(&["spec", "user"]).to_owned(), groups, ..User::default() }
 }
 
 fn attribute_errors(review: &Object) -> Vec<FieldError> {

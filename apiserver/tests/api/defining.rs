@@ -303,3 +303,58 @@ async fn unknown_fields_can_be_applied_below_a_place_that_keeps_them() {
     let made = stage.send_as(&line, "application/apply-patch+yaml", cat.to_string()).await.expect(201);
     assert_eq!(made["spec"], json!({ "more": 1, "inner": { "a": "1" } }), "kept where the schema says so");
 }
+
+/// Dogs, as a definition has them that comes with the server.
+fn dogs() -> Value {
+    let mut dogs = definition("dogs", "Dog", json!([version("v1", true, fur())]));
+    dogs["spec"]["names"]["singular"] = json!("dog");
+    dogs["spec"]["names"]["listKind"] = json!("DogList");
+    dogs
+}
+
+#[tokio::test]
+async fn a_kind_that_came_with_the_server_is_served_in_every_workspace_and_nobody_defines_another() {
+    let stage = Stage::with_given(&[dogs()]).await;
+    let dog = json!({ "apiVersion": "pets.example.com/v1", "kind": "Dog", "metadata": { "name": "rex" }, "spec": {} });
+    let made = stage.send("POST /apis/pets.example.com/v1/namespaces/n/dogs", &dog).await.expect(201);
+    assert_eq!(made["spec"]["color"], "black");
+    let there = stage.ask("GET /clusters/other/apis/pets.example.com/v1/dogs").await.expect(200);
+    assert_eq!((&there["kind"], &there["items"]), (&json!("DogList"), &json!([])));
+    assert!(stage.ask(&format!("GET {DEFINITIONS}")).await.expect(200)["items"].as_array().unwrap().is_empty());
+
+    // One more kind in the same group, and one of the same name, which changes nothing.
+    stage.send(&format!("POST {DEFINITIONS}"), &cats()).await.expect(201);
+    let mut white = dogs();
+    white["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["color"]["default"] =
+        json!("white");
+    stage.send(&format!("POST {DEFINITIONS}"), &white).await.expect(201);
+    let mut max = dog.clone();
+    max["metadata"]["name"] = json!("max");
+    let made = stage.send("POST /apis/pets.example.com/v1/namespaces/n/dogs", &max).await.expect(201);
+    assert_eq!(made["spec"]["color"], "black");
+    let served = stage.ask("GET /apis/pets.example.com/v1").await.expect(200);
+    let kinds = |served: &Value| {
+        let all = served["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|found| !found["name"].as_str().unwrap().contains('/'));
+        all.map(|found| found["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&served), ["Dog", "Cat"]);
+    assert_eq!(kinds(&stage.ask("GET /clusters/other/apis/pets.example.com/v1").await.expect(200)), ["Dog"]);
+}
+
+#[tokio::test]
+async fn a_kind_that_came_with_the_server_is_described_like_any_other() {
+    let stage = Stage::with_given(&[dogs()]).await;
+    for workspace in ["", "/clusters/other"] {
+        let v3 = stage.ask(&format!("GET {workspace}/openapi/v3/apis/pets.example.com/v1")).await.expect(200);
+        let model = &v3["components"]["schemas"]["com.example.pets.v1.Dog"];
+        assert_eq!(model["properties"]["spec"]["properties"]["lives"]["minimum"], 1, "{v3}");
+        let v2 = stage.ask(&format!("GET {workspace}/openapi/v2")).await.expect(200);
+        assert!(v2["definitions"]["com.example.pets.v1.Dog"].is_object());
+        assert!(v2["definitions"]["io.k8s.api.apps.v1.Deployment"].is_object());
+        stage.send(&format!("POST {DEFINITIONS}"), &cats()).await;
+    }
+}

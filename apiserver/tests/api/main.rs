@@ -14,5 +14,6 @@ mod patching;
 mod policing;
 mod ruling;
 mod stage;
+mod vouching;
 mod watching;
 mod writing;

@@ -3,6 +3,7 @@
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
 use apiserver::auth::{TokenIssuer, User};
+use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
 use apiserver::pipeline::{Limits, Peer, pipeline};
@@ -67,20 +68,42 @@ impl Answer {
 impl Stage {
     /// A server with the namespace `n` and its default account.
     pub(crate) async fn new() -> Self {
+        Self::with_given(&[]).await
+    }
+
+    /// The same with somebody who vouches for clients.
+    pub(crate) async fn vouched(authentication: Authentication) -> Self {
+        Self::with(&[], authentication).await
+    }
+
+    /// The same with kinds that came with it.
+    pub(crate) async fn with_given(definitions: &[Value]) -> Self {
+        Self::with(definitions, Authentication::default()).await
+    }
+
+    async fn with(definitions: &[Value], authentication: Authentication) -> Self {
+        let definitions = definitions.iter().cloned().map(|definition| definition.try_into().unwrap());
+        let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions));
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
         let chance = AtomicU64::new(1);
         let ambient = Ambient::new(
             || Instant { seconds: 1_800_000_000, nanos: 0 },
             move || u128::from(chance.fetch_add(1, Ordering::Relaxed)).wrapping_mul(SPREAD),
         );
-        let resources = Resources::new(store.clone(), Arc::new(Catalog::builtin()), ambient);
+        let resources = Resources::new(store.clone(), catalog, ambient);
         let tokens = TokenIssuer::new("https://issuer", PRIVATE.as_bytes(), PUBLIC.as_bytes()).unwrap();
         let find = |path: Option<&str>| match path {
             None => Some(Workspace::new("home")),
             Some("other") => Some(Workspace::new("other")),
             Some(_) => None,
         };
-        let api = Api::new(resources.clone(), Arc::new(find), tokens, json!({ "gitVersion": "v1.37.1" }));
+        let api = Api::new(
+            resources.clone(),
+            Arc::new(find),
+            tokens,
+            Arc::new(authentication),
+            json!({ "gitVersion": "v1.37.1" }),
+        );
         let client = Client::as_system(resources, "test");
         let namespaces = client.at(("", "v1", "namespaces"), &Workspace::new("home"), None).unwrap();
         client.ensure(&namespaces, json!({ "metadata": { "name": "n" } })).await.unwrap();
@@ -93,7 +116,7 @@ impl Stage {
     pub(crate) fn request(line: &str) -> http::request::Builder {
         let (method, uri) = line.split_once(' ').unwrap();
         let admin = User::authenticated("admin", vec!["system:masters".to_owned()]);
-        Request::builder().method(method).uri(uri).extension(Peer(Some(Arc::new(admin))))
+        Request::builder().method(method).uri(uri).extension(Peer::user(admin))
     }
 
     pub(crate) async fn answer(&self, request: Request<Body>) -> Answer {

@@ -100,10 +100,8 @@ fn workload(told: &mut Told, kind: &str, object: &Node<'_>, old: Option<&Node<'_
     let spec = object.at("spec");
     if counts(object, old) {
         match kind {
-            "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet" => {
-                pod::pod(told, &spec.at("template"), pod::Place::Template);
-            }
-            "DaemonSet" if is_another_template(object, old) => {
+            "DaemonSet" if !is_another_template(object, old) => {}
+            "Deployment" | "ReplicaSet" | "ReplicationController" | "StatefulSet" | "DaemonSet" => {
                 pod::pod(told, &spec.at("template"), pod::Place::Template);
             }
             "Job" => job(told, &spec),
