@@ -219,6 +219,11 @@ impl ApiError {
         Self::new(410, "Expired", message)
     }
 
+    /// What came after this revision is no longer known.
+    pub fn too_old_to_watch(asked: Revision, oldest: Revision) -> Self {
+        Self::expired(format!("too old resource version: {asked} ({oldest})"))
+    }
+
     /// A list whose pages can no longer be of one revision; `resume` goes on at the newest.
     pub fn continue_expired(resume: String) -> Self {
         let message = "The provided continue parameter is too old to display a consistent list result. You can start \

@@ -80,5 +80,5 @@ func life(of resource, sample map[string]any, status bool) []step {
 	return append(steps,
 		step{method: "DELETE", path: at + "?dryRun=All"},
 		step{method: "DELETE", path: at},
-		step{method: "GET", path: at})
+		step{method: "GET", path: at, until: 404})
 }

@@ -52,6 +52,16 @@ async fn objects(api: &Api, verb: Verb, at: Authorized<Collection>, call: &Call)
     }
 }
 
+/// What could only be asked of whoever runs a pod, or of what is behind a service.
+async fn nobody_runs(api: &Api, at: &Authorized<ObjectRef>) -> Result<Response, ApiError> {
+    let target = at.get();
+    if target.resource().plural == "services" {
+        return Err(ApiError::unavailable(format!("no endpoints available for service {:?}", target.name)));
+    }
+    api.resources.get(at, None).await?;
+    Err(ApiError::unavailable("no node runs anything here"))
+}
+
 async fn object(
     api: &Api,
     verb: Verb,
@@ -64,9 +74,7 @@ async fn object(
         (Verb::Create, Some("token")) => review::token(api, &at, call).await,
         (Verb::Create, Some("eviction")) => delete::evict(api, &at, call).await,
         (Verb::Create, Some("binding")) => binding::bind(api, &at, call).await,
-        (_, Some("log" | "exec" | "attach" | "portforward" | "proxy")) => {
-            Err(ApiError::unavailable("no node runs anything here"))
-        }
+        (_, Some("log" | "exec" | "attach" | "portforward" | "proxy")) => nobody_runs(api, &at).await,
         (Verb::Get, _) => get::get(api, &at, call).await,
         (Verb::Watch, None) => {
             let name = at.get().name.clone();

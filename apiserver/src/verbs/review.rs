@@ -23,7 +23,11 @@ pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) 
     let resource = &at.get().resource;
     let Decoded { mut object, .. } = call.object()?.decode(resource, options.validation)?;
     let status = match &*resource.plural {
-        "selfsubjectreviews" => json!({ "userInfo": described(at.user()) }),
+        "selfsubjectreviews" => {
+            let now = crate::object::timestamp(api.resources.ambient().now());
+            object.map_mut().insert("metadata".to_owned(), json!({ "creationTimestamp": now }));
+            json!({ "userInfo": described(at.user()) })
+        }
         "tokenreviews" => token_review(api, &at.get().workspace, &object).await?,
         "selfsubjectrulesreviews" => {
             if object.text(&["spec", "namespace"]).is_empty() {
