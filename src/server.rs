@@ -1,6 +1,6 @@
 //! The hallway: the only place that constructs subsystems and introduces them to each other.
 
-use crate::bootstrap::bootstrap;
+use crate::bootstrap::{self, bootstrap};
 use crate::config::{AuthenticationError, Config, Reload, Vouching};
 use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS};
 use crate::definitions::definitions;
@@ -76,7 +76,12 @@ impl Server {
         let credentials = Credentials::open(&data_dir, &names, others, &ambient)?;
         let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions()));
         let url = credentials::url(address);
-        let resources = Resources::attended(store.clone(), catalog, ambient, Arc::new(Tenancy::new(url.clone())));
+        let resources = Resources::attended(
+            store.clone(),
+            catalog,
+            ambient,
+            Arc::new(Tenancy::new(url.clone(), bootstrap::rules())),
+        );
         let finder = Finder::new(Client::as_system(resources.clone(), "tenancy"));
         let Vouching { authentication, reload, .. } = vouching;
         let tokens = credentials.tokens.clone();

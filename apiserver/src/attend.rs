@@ -2,11 +2,11 @@
 
 use crate::allocate::Beside;
 use crate::ambient::Ambient;
-use crate::auth::User;
+use crate::auth::{Rules, User};
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::object::Object;
-use crate::place::{Collection, ObjectRef};
+use crate::place::{Collection, ObjectRef, Workspace};
 use crate::strategy::Part;
 use std::fmt;
 use std::sync::Arc;
@@ -43,6 +43,11 @@ pub trait Attendant: fmt::Debug + Send + Sync {
     /// Completes an object that is made or changed, after its author and all who are asked have had their say; and says
     /// what is written together with it, or not at all. May be asked several times about one write.
     fn attend(&self, object: &mut Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError>;
+
+    /// What is permitted in a workspace besides what its own roles and bindings permit.
+    fn rules(&self, _: &Workspace) -> Option<Arc<Rules>> {
+        None
+    }
 }
 
 /// Leaves everything as it is.

@@ -31,6 +31,11 @@ impl Client {
         Self { resources, user: User::system(name), owner: format!("hanse-{name}").into() }
     }
 
+    /// Acts for somebody, who may do what they may do anyway.
+    pub fn as_user(resources: Resources, user: Arc<User>) -> Self {
+        Self { resources, owner: user.name.as_str().into(), user }
+    }
+
     /// Whoever acts from inside has no user agent to be known by.
     fn options(&self) -> WriteOptions {
         let field_manager = self.owner.to_string();

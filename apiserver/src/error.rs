@@ -65,6 +65,12 @@ impl ApiError {
         Self::new(404, "NotFound", message).about(&resource.group, &resource.plural, name)
     }
 
+    /// A role that a binding refers to.
+    pub fn no_such_role(kind: &str, name: &str) -> Self {
+        const GROUP: &str = "rbac.authorization.k8s.io";
+        Self::new(404, "NotFound", format!("{kind}.{GROUP} {name:?} not found")).about(GROUP, kind, name)
+    }
+
     /// Nothing is served at this path.
     pub fn no_such_path() -> Self {
         Self::new(404, "NotFound", "the server could not find the requested resource").nameless()
@@ -169,6 +175,17 @@ impl ApiError {
         Self::new(403, "Forbidden", message).about(&resource.group, &resource.plural, name)
     }
 
+    /// The user may not do it. Nothing is known of what it is about but what the request said.
+    pub fn forbidden_request(group: &str, resource: &str, name: &str, why: &str) -> Self {
+        let qualified = if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") };
+        let message = match (&*qualified, name) {
+            ("", "") => format!("forbidden: {why}"),
+            (_, "") => format!("{qualified} is forbidden: {why}"),
+            _ => format!("{qualified} {name:?} is forbidden: {why}"),
+        };
+        Self::new(403, "Forbidden", message).about(group, resource, name).nameless()
+    }
+
     pub fn forbidden_path(path: &str, why: &str) -> Self {
         Self::new(403, "Forbidden", format!("forbidden: {why} path {path:?}"))
     }
@@ -260,7 +277,12 @@ impl ApiError {
 
     /// Kubernetes refuses this without a reason.
     pub fn revision_on_create() -> Self {
-        Self::new(500, "", "resourceVersion should not be set on objects to be created")
+        Self::unexplained("resourceVersion should not be set on objects to be created")
+    }
+
+    /// A refusal that Kubernetes has no reason for.
+    pub fn unexplained(message: impl Into<String>) -> Self {
+        Self::new(500, "", message)
     }
 
     /// A webhook does not want it, and says why in a `Status` of its own. Nothing below 400 is a refusal.

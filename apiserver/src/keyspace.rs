@@ -69,6 +69,8 @@ pub enum Mark {
     Definitions,
     /// Who is asked about writes.
     Policies,
+    /// Who may do what.
+    Rules,
 }
 
 /// The key that is written together with anything that a mark stands for. It is no object's.
@@ -79,6 +81,7 @@ pub fn mark(workspace: &Workspace, mark: Mark) -> Result<Key, Unnameable> {
     text.push_str(match mark {
         Mark::Definitions => "definitions",
         Mark::Policies => "policies",
+        Mark::Rules => "rules",
     });
     Ok(Key::new(text))
 }

@@ -3,18 +3,19 @@
 use super::path;
 use super::types::{Resolved, TypeRef, Types};
 use super::words::{
-    CLUSTER, HELD_BY_CLUSTER, HELD_BY_CONTENT, ITSELF, LOGICAL_CLUSTERS, OWNER, PATH, PHASE_LABEL, SHARD, TYPE,
-    WORKSPACES, collection,
+    CLUSTER, HELD_BY_CLUSTER, HELD_BY_CONTENT, HOME, ITSELF, LOGICAL_CLUSTERS, OWNER, PATH, PHASE_LABEL, ROOT, SHARD,
+    TYPE, WORKSPACES, collection,
 };
 use apiserver::allocate::Beside;
 use apiserver::attend::{Around, Attendant, Attending};
-use apiserver::auth::{MASTERS, User};
+use apiserver::auth::{MASTERS, Rules, User};
 use apiserver::error::ApiError;
 use apiserver::object::{Object, timestamp};
 use apiserver::place::{Collection, Workspace};
 use apiserver::strategy::Part;
 use openapi::FieldError;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// What a workspace is if neither its author nor its parent says.
 const UNIVERSAL: &str = "universal";
@@ -30,11 +31,13 @@ const NAMESPACES: [&str; 2] = ["default", "kube-system"];
 pub struct Tenancy {
     /// `https://host:port`: where this server is found.
     url: String,
+    /// What holds in every workspace that does not keep these rules itself.
+    rules: Arc<Rules>,
 }
 
 impl Tenancy {
-    pub fn new(url: String) -> Self {
-        Self { url }
+    pub fn new(url: String, rules: Rules) -> Self {
+        Self { url, rules: Arc::new(rules) }
     }
 }
 
@@ -48,6 +51,11 @@ impl Attendant for Tenancy {
         let newborn = self.conceive(object, write)?;
         newborn.complete(object);
         newborn.beside(object, write)
+    }
+
+    /// The first workspaces keep them as objects, for everybody to see and to change.
+    fn rules(&self, workspace: &Workspace) -> Option<Arc<Rules>> {
+        (![ROOT, HOME].contains(&workspace.as_str())).then(|| self.rules.clone())
     }
 }
 

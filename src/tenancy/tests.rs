@@ -5,6 +5,7 @@ use super::{Finder, HOME, ROOT, Tenancy, departure, seed};
 use crate::definitions::definitions;
 use apiserver::ambient::Ambient;
 use apiserver::api::FindWorkspace;
+use apiserver::auth::{MASTERS, User};
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -27,6 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 struct World {
     client: Client,
+    resources: Resources,
     finder: Finder,
 }
 
@@ -34,11 +36,11 @@ impl World {
     async fn new() -> Self {
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
         let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions()));
-        let tenancy = Arc::new(Tenancy::new("https://hanse".to_owned()));
+        let tenancy = Arc::new(Tenancy::new("https://hanse".to_owned(), crate::bootstrap::rules()));
         let resources = Resources::attended(store, catalog, Ambient::real(), tenancy);
-        let client = Client::as_system(resources, "tenancy");
+        let client = Client::as_system(resources.clone(), "tenancy");
         seed::seed(&client, "https://hanse").await.unwrap();
-        Self { finder: Finder::new(client.clone()), client }
+        Self { finder: Finder::new(client.clone()), client, resources }
     }
 
     fn find(&self, path: &str) -> Option<Workspace> {
@@ -123,6 +125,25 @@ async fn a_workspace_is_found_by_its_path_its_id_and_below_any_other() {
     assert_eq!(world.find("root:default"), Some(Workspace::new(HOME)));
     for unknown in ["root:team", "acme", "root:acme:team:x", "root:acme/team", "*", ""] {
         assert_eq!(world.find(unknown), None, "{unknown}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_makes_a_workspace_may_do_everything_in_it_and_nobody_else_anything() {
+    let world = World::new().await;
+    let maker = User::authenticated("ada", vec![MASTERS.to_owned()]);
+    let ada = Client::as_user(world.resources.clone(), Arc::new(maker));
+    let place = ada.at(WORKSPACES, &world.find(ROOT).unwrap(), None).unwrap();
+    ada.create(&place, json!({ "metadata": { "name": "adas" } })).await.unwrap();
+    world.make(ROOT, "other").await;
+    let may = async |name: &str, path: &str| {
+        let somebody = Client::as_user(world.resources.clone(), Arc::new(User::authenticated(name, Vec::new())));
+        let secrets = somebody.at(("", "v1", "secrets"), &world.find(path).unwrap(), Some("default")).unwrap();
+        somebody.list(&secrets).await.is_ok()
+    };
+    assert!(may("ada", "root:adas").await);
+    for (name, path) in [("ada", "root:other"), ("ada", ROOT), ("eve", "root:adas"), ("ada", "root:default")] {
+        assert!(!may(name, path).await, "{name} in {path}");
     }
 }
 

@@ -32,6 +32,10 @@ pub enum Beside {
     Move(Mark, Revision),
     /// Another object, wherever that is. It must not be there yet.
     Make(Box<ObjectRef>, Object),
+    /// Wherever it is, it moves.
+    Touch(Mark),
+    /// It must not have moved since, and whoever writes this does not move it.
+    Unmoved(Mark, Revision),
 }
 
 #[derive(Clone, Copy)]

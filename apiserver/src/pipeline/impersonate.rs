@@ -1,15 +1,52 @@
-//! Acting as somebody else. Nobody may, until there are rules that say who; pretending not to have heard would be
-//! worse than refusing.
+//! Acting as somebody else, for those who may.
 
-use super::refused;
+use super::authorize::{asked, deciding};
+use crate::api::Api;
+use crate::auth::impersonation::{Wanted, become_other};
+use crate::auth::{Attributes, MASTERS, User};
 use crate::error::ApiError;
+use crate::place::Workspace;
+use crate::target::Target;
 use axum::extract::Request;
-use axum::middleware::Next;
-use axum::response::Response;
+use http::header::{HeaderMap, HeaderName};
+use std::sync::Arc;
 
-pub(super) async fn impersonate(request: Request, next: Next) -> Response {
-    if request.headers().keys().any(|name| name.as_str().starts_with("impersonate-")) {
-        return refused(&request, &ApiError::forbidden_path(request.uri().path(), "impersonation is not served for"));
+pub(super) fn impersonate(
+    api: &Api,
+    user: Arc<User>,
+    workspace: &Workspace,
+    target: &Target,
+    request: &mut Request,
+) -> Result<Arc<User>, ApiError> {
+    let wanted = Wanted::read(request.headers()).map_err(|nameless| ApiError::bad_request(nameless.to_string()))?;
+    let Some(wanted) = wanted else { return Ok(user) };
+    let workspace = deciding(api, target, workspace.clone());
+    let other = acting(api, &user, &wanted, &workspace, &Attributes::of(target, &asked(request)))?;
+    tracing::debug!(user = user.name, other = other.name, "acts as somebody else");
+    forget(request.headers_mut());
+    Ok(Arc::new(other))
+}
+
+/// Who the user is now.
+fn acting(
+    api: &Api,
+    user: &User,
+    wanted: &Wanted,
+    workspace: &Workspace,
+    request: &Attributes<'_>,
+) -> Result<User, ApiError> {
+    let authorizer = api.resources.authorizer();
+    let other = become_other(user, wanted, request, &|about| authorizer.check(user, workspace, about))?;
+    // The rules of one workspace cannot make anybody somebody in another. Masters are that everywhere.
+    let everywhere = user.is_in(MASTERS) && user.within.is_none();
+    Ok(User { within: (!everywhere).then(|| workspace.clone()), ..other })
+}
+
+/// Nobody further in should mind that it is not really them.
+fn forget(headers: &mut HeaderMap) {
+    let named = |name: &HeaderName| name.as_str().starts_with("impersonate-");
+    let names: Vec<HeaderName> = headers.keys().filter(|name| named(name)).cloned().collect();
+    for name in names {
+        headers.remove(name);
     }
-    next.run(request).await
 }

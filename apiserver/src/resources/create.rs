@@ -95,7 +95,8 @@ impl Resources {
         stamp(&mut object, at, ambient);
         strategy::settle(&at.resource, &mut object);
         self.track(&at.resource, Part::Main, None, &mut object, how.author);
-        let attempt = Attempt { resource: &at.resource, part: Part::Main, old: None, ambient, look: sight };
+        let attempt =
+            Attempt { resource: &at.resource, part: Part::Main, old: None, user: by.user(), ambient, look: sight };
         admission::change(&mut object, &attempt)?;
         let name = object.name().to_owned();
         let question = Question {
@@ -109,6 +110,7 @@ impl Resources {
             attempt: Some(&attempt),
         };
         object = self.consulted(question, object).await?;
+        let unmoved = self.may_grant(by.user(), at, "", (&object, None))?;
         strategy::prepare_create(&at.resource, &mut object, &self.surroundings(), by.user());
         let mut beside = self.beside(&mut object, &attempt, By { at, user: by.user() })?;
         write::settle(&at.resource, &mut object);
@@ -116,6 +118,7 @@ impl Resources {
         how.told.add(write::warnings(&at.resource, &mut object, None));
         admission::check(&object, &attempt)?;
         self.permitted(question, Some(&object)).await?;
+        beside.extend(unmoved);
         beside.extend(admission::charge(&object, &attempt)?.into_iter().map(Beside::Quota));
         Ok((object, beside))
     }

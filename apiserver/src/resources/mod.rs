@@ -16,6 +16,7 @@ mod mutate;
 mod owners;
 mod patch;
 mod read;
+mod rules;
 mod scale;
 mod select;
 mod served;
@@ -36,7 +37,6 @@ pub use watch::{Event, EventKind, Watch};
 
 use crate::ambient::Ambient;
 use crate::attend::{Attendant, Nobody};
-use crate::auth::Authorizer;
 use crate::catalog::Catalog;
 use crate::error::ApiError;
 use crate::hooks::call::{HttpCaller, NoServices};
@@ -45,6 +45,7 @@ use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
 use bytes::Bytes;
 use gate::Gates;
+use rules::Rulebooks;
 use served::Catalogs;
 use std::sync::Arc;
 use storage::{Store, Version};
@@ -60,8 +61,8 @@ struct Inner {
     store: Store,
     catalogs: Catalogs,
     gates: Gates,
+    rulebooks: Rulebooks,
     ambient: Ambient,
-    authorizer: Authorizer,
     attendant: Arc<dyn Attendant>,
 }
 
@@ -88,15 +89,12 @@ impl Resources {
     /// The same with somebody who looks after some of the kinds.
     pub fn attended(store: Store, catalog: Arc<Catalog>, ambient: Ambient, attendant: Arc<dyn Attendant>) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        Self { inner: Arc::new(Inner { store, catalogs, gates, ambient, authorizer: Authorizer, attendant }) }
+        let rulebooks = Rulebooks::default();
+        Self { inner: Arc::new(Inner { store, catalogs, gates, rulebooks, ambient, attendant }) }
     }
 
     pub fn ambient(&self) -> &Ambient {
         &self.inner.ambient
-    }
-
-    pub fn authorizer(&self) -> Authorizer {
-        self.inner.authorizer
     }
 
     pub fn store(&self) -> &Store {

@@ -210,10 +210,11 @@ fn is_definition(resource: &ResourceDef) -> bool {
 }
 
 /// What has to be made anew when an object of the resource changes.
-fn mark_of(resource: &ResourceDef) -> Option<Mark> {
+pub(super) fn mark_of(resource: &ResourceDef) -> Option<Mark> {
     match &*resource.group {
         "apiextensions.k8s.io" => Some(Mark::Definitions),
         "admissionregistration.k8s.io" => Some(Mark::Policies),
+        "rbac.authorization.k8s.io" => Some(Mark::Rules),
         _ => None,
     }
 }
@@ -258,8 +259,12 @@ impl Resources {
 
     /// What is written together with any change of an object.
     pub(super) fn moved(&self, resource: &ResourceDef, workspace: &Workspace) -> Result<Vec<Beside>, ApiError> {
-        let Some(mark) = mark_of(resource) else { return Ok(Vec::new()) };
-        Ok(vec![Beside::Move(mark, self.marked(workspace, mark)?)])
+        Ok(match mark_of(resource) {
+            None => Vec::new(),
+            // Whether its author may write it is a condition of its own; nothing else depends on other roles.
+            Some(Mark::Rules) => vec![Beside::Touch(Mark::Rules)],
+            Some(mark) => vec![Beside::Move(mark, self.marked(workspace, mark)?)],
+        })
     }
 
     fn marked(&self, workspace: &Workspace, mark: Mark) -> Result<Revision, ApiError> {

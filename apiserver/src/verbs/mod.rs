@@ -34,6 +34,7 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::Version => discovery::version(api, call),
         Target::Health(probe, check) => health::answer(api, probe, check.as_deref(), call),
         Target::Issuer(what) => issuer::answer(api, what, call),
+        Target::Nowhere(error) => Err(*error),
         Target::Metrics => Ok(call::plain(http::StatusCode::OK, api.metrics.text())),
     }
 }

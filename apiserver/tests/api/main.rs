@@ -11,6 +11,7 @@ mod doors;
 mod hooking;
 mod listing;
 mod patching;
+mod permitting;
 mod policing;
 mod ruling;
 mod stage;

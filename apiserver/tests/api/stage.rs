@@ -6,7 +6,7 @@ use apiserver::auth::{TokenIssuer, User};
 use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
-use apiserver::pipeline::{Limits, Peer, pipeline};
+use apiserver::pipeline::{Limits, Peer, Pipeline, pipeline};
 use apiserver::place::Workspace;
 use apiserver::resources::Resources;
 use axum::body::Body;
@@ -29,7 +29,7 @@ const PUBLIC: &str = include_str!("key.pub.pem");
 pub(crate) struct Stage {
     pub(crate) api: Api,
     pub(crate) store: Store,
-    router: axum::Router,
+    router: Pipeline,
 }
 
 pub(crate) struct Answer {
