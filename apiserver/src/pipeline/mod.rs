@@ -22,6 +22,7 @@ use crate::target::Target;
 use crate::verbs;
 use axum::extract::Request;
 use axum::response::Response;
+use bytes::Bytes;
 use limit::Limiter;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -88,9 +89,12 @@ impl Pipeline {
 async fn answer(api: &Api, target: Authorized<Target>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let accept = parts.headers.get(http::header::ACCEPT).cloned();
+    let method = parts.method.clone();
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let warning = target.get().deprecation();
-    let answered = match call::read(body).await {
+    // A watch says all it wants in its query. Nothing bounds the time it takes, so nothing is waited for.
+    let read = if target.get().is_watch() { Ok(Bytes::new()) } else { call::read(body).await };
+    let answered = match read {
         Ok(body) => {
             let host = parts.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
             let authority = parts.uri.authority().map(|authority| authority.as_str()).or(host).map(str::to_owned);
@@ -101,6 +105,9 @@ async fn answer(api: &Api, target: Authorized<Target>, request: Request) -> Resp
     };
     let accept = accept.as_ref().and_then(|value| value.to_str().ok());
     let mut response = answered.unwrap_or_else(|error| refuse(&error, accept));
+    if method == http::Method::HEAD {
+        *response.body_mut() = axum::body::Body::empty();
+    }
     // Whoever uses what is going to go is told, whatever they do with it.
     call::warn(&mut response, warning.as_slice());
     response

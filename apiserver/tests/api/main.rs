@@ -15,6 +15,7 @@ mod permitting;
 mod policing;
 mod ruling;
 mod stage;
+mod strange;
 mod vouching;
 mod watching;
 mod writing;

@@ -367,3 +367,22 @@ async fn an_address_is_called_what_it_is() {
     let (_, message) = stage.send(line, &json!({ "metadata": { "generateName": "some-" } })).await.refused(422);
     assert!(message.starts_with("IPAddress.networking.k8s.io \"some-\" is invalid"), "{message}");
 }
+
+#[tokio::test]
+async fn people_get_a_line_for_every_field() {
+    let stage = Stage::new().await;
+    stage.configmap("a", json!({})).await;
+    let ask = async |query: &str, program: &str| {
+        let request = Stage::request(&format!("GET {CONFIGMAPS}/a{query}")).header("user-agent", program);
+        let answer = stage.answer(request.body(axum::body::Body::empty()).unwrap()).await;
+        assert_eq!(answer.tree()["data"], json!({ "k": "v" }));
+        answer.bytes.split(|byte| *byte == b'\n').count() > 1
+    };
+    assert!(!ask("", "kubectl/v1.37").await);
+    assert!(ask("?pretty=true", "kubectl/v1.37").await);
+    assert!(ask("", "curl/8.0").await);
+    assert!(!ask("?pretty=false", "curl/8.0").await);
+    let list = stage.ask(&format!("GET {CONFIGMAPS}?pretty=1")).await;
+    assert_eq!(list.header("content-length"), Some(&*list.bytes.len().to_string()));
+    assert!(list.bytes.starts_with(b"{\n  \"apiVersion\""));
+}
