@@ -31,6 +31,8 @@ const WARNING_CHARS_MAX: usize = 256;
 /// A request, after its target was taken out of it.
 #[derive(Debug)]
 pub(crate) struct Call {
+    /// The host, and the port if it is not the usual one, by which the client came here.
+    pub(crate) authority: Option<String>,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -90,7 +92,29 @@ impl Call {
         self.send(code, encoding.media_type(), bytes.into())
     }
 
+    /// Somebody reads the answer: they say so, or it is known of their program.
+    fn is_for_people(&self) -> bool {
+        const PROGRAMS: [&str; 3] = ["curl", "Wget", "Mozilla/5.0"];
+        match self.query.get("pretty").filter(|said| !said.is_empty()) {
+            Some(said) => matches!(said, "1" | "t" | "T" | "true" | "TRUE" | "True"),
+            None => PROGRAMS.iter().any(|program| self.user_agent().starts_with(program)),
+        }
+    }
+
+    /// JSON for people has a line for every field.
+    fn laid_out(&self, content_type: &str, chunks: Chunks) -> Chunks {
+        if content_type != Encoding::Json.media_type() || !self.is_for_people() {
+            return chunks;
+        }
+        let mut whole = BytesMut::with_capacity(chunks.len());
+        chunks.clone().pieces().for_each(|piece| whole.extend_from_slice(&piece));
+        let tree = serde_json::from_slice::<serde_json::Value>(&whole);
+        let laid_out = tree.and_then(|tree| serde_json::to_vec_pretty(&tree));
+        laid_out.map_or(chunks, |text| Bytes::from(text).into())
+    }
+
     pub(crate) fn send(&self, code: StatusCode, content_type: &str, chunks: Chunks) -> Response {
+        let chunks = self.laid_out(content_type, chunks);
         let gzip = chunks.len() > GZIP_BYTES_MIN && self.accepts_gzip();
         let (length, body) = match (gzip, chunks.len()) {
             (true, _) => (None, stream(Gzip::new(chunks.pieces()))),

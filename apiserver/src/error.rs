@@ -108,6 +108,12 @@ impl ApiError {
         Self::new(409, "Conflict", message).about(&resource.group, &resource.plural, name)
     }
 
+    /// A pod that cannot be given a node.
+    pub fn unbindable(name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on pods/binding {name:?}: {why}");
+        Self::new(409, "Conflict", message).about("", "pods/binding", name)
+    }
+
     /// The object is not the one the client has seen.
     pub fn modified(at: &ObjectRef) -> Self {
         let why = "the object has been modified; please apply your changes to the latest version and try again";
@@ -222,6 +228,11 @@ impl ApiError {
 
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)
+    }
+
+    /// What came after this revision is no longer known.
+    pub fn too_old_to_watch(asked: Revision, oldest: Revision) -> Self {
+        Self::expired(format!("too old resource version: {asked} ({oldest})"))
     }
 
     /// A list whose pages can no longer be of one revision; `resume` goes on at the newest.

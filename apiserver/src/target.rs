@@ -23,6 +23,8 @@ pub enum Target {
     /// All that the probe looks at, or one thing of it.
     Health(Probe, Option<String>),
     Metrics,
+    /// What others need to check the tokens that are issued here.
+    Issuer(Issuer),
     /// Nothing is served there, or not in this way: what is to be said to those who may know.
     Nowhere(Box<ApiError>),
 }
@@ -80,6 +82,12 @@ pub enum OpenApi {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Issuer {
+    Configuration,
+    Keys,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
     Health,
     Live,
@@ -104,6 +112,8 @@ impl Target {
             ["livez", rest @ ..] => reading(method, Self::Health(Probe::Live, one_check(rest)?)),
             ["readyz", rest @ ..] => reading(method, Self::Health(Probe::Ready, one_check(rest)?)),
             ["metrics"] => reading(method, Self::Metrics),
+            [".well-known", "openid-configuration"] => reading(method, Self::Issuer(Issuer::Configuration)),
+            ["openid", "v1", "jwks"] => reading(method, Self::Issuer(Issuer::Keys)),
             ["api"] => discovery(Discovery::Core),
             ["apis"] => discovery(Discovery::Groups),
             ["openapi", "v2"] => openapi(OpenApi::V2),

@@ -44,7 +44,13 @@ func has(served []resource, of resource, sub string) bool {
 }
 
 func life(of resource, sample map[string]any, status bool) []step {
-	name := sample["metadata"].(map[string]any)["name"].(string)
+	metadata := sample["metadata"].(map[string]any)
+	name := metadata["name"].(string)
+	// What nobody holds goes, sooner or later.
+	gone := 404
+	if metadata["finalizers"] != nil {
+		gone = 0
+	}
 	at := of.path() + "/" + name
 	self := of.path() + "?fieldSelector=metadata.name%3D" + name
 	applied := text(map[string]any{
@@ -80,5 +86,5 @@ func life(of resource, sample map[string]any, status bool) []step {
 	return append(steps,
 		step{method: "DELETE", path: at + "?dryRun=All"},
 		step{method: "DELETE", path: at},
-		step{method: "GET", path: at})
+		step{method: "GET", path: at, until: gone})
 }

@@ -59,7 +59,7 @@ func (s step) wire() (string, map[string]string) {
 
 var (
 	requestLine = regexp.MustCompile(`^([A-Z]+) (\S+)(?: -> (\d+))?$`)
-	headerLine  = regexp.MustCompile(`^([A-Z][A-Za-z-]*): (.*)$`)
+	headerLine  = regexp.MustCompile(`^([A-Z][A-Za-z0-9.%-]*): (.*)$`)
 	keepLine    = regexp.MustCompile(`^keep (\w+) = (\S+)$`)
 	letLine     = regexp.MustCompile(`^let (\w+) = (\S+)$`)
 	untilLine   = regexp.MustCompile(`^until (\d+)$`)

@@ -1,6 +1,7 @@
 //! Tokens of service accounts: what they say, and the key that signs them.
 
 use super::User;
+use super::published::PublicKey;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -95,11 +96,16 @@ pub struct TokenIssuer {
     audiences: Vec<Audience>,
     signing: EncodingKey,
     checking: DecodingKey,
+    public: PublicKey,
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the key that signs tokens cannot be used")]
-pub struct KeyError(#[from] jsonwebtoken::errors::Error);
+pub enum KeyError {
+    #[error("the key that signs tokens cannot be used")]
+    Unusable(#[from] jsonwebtoken::errors::Error),
+    #[error("the public half of the key that signs tokens is not one of an ECDSA key on P-256")]
+    NotPublic,
+}
 
 impl TokenIssuer {
     /// An issuer whose key is an ECDSA key on P-256, both halves as PEM.
@@ -109,7 +115,18 @@ impl TokenIssuer {
             audiences: vec![name.to_owned()],
             signing: EncodingKey::from_ec_pem(private_pem)?,
             checking: DecodingKey::from_ec_pem(public_pem)?,
+            public: PublicKey::from_pem(public_pem).ok_or(KeyError::NotPublic)?,
         })
+    }
+
+    /// What tokens say about where they come from.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What others need to check tokens with.
+    pub fn public(&self) -> &PublicKey {
+        &self.public
     }
 
     /// Whom a token is meant for when nobody says.
@@ -139,7 +156,8 @@ impl TokenIssuer {
                 secret: bound("Secret"),
             },
         };
-        Ok(jsonwebtoken::encode(&Header::new(Algorithm::ES256), &written, &self.signing)?)
+        let header = Header { kid: Some(self.public.id().to_owned()), ..Header::new(Algorithm::ES256) };
+        Ok(jsonwebtoken::encode(&header, &written, &self.signing)?)
     }
 
     /// What a token says, if this issuer signed it and it is good at `now`.

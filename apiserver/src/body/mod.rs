@@ -346,3 +346,20 @@ fn forget_owners(tree: &mut Value) {
         metadata.insert("managedFields".to_owned(), json!([{}]));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_yaml_is_too_strange(text in "\\PC{0,60}|([{}\\[\\]:,\"a-c0-9 \n&*!|>'#%@~-]|a: |- |<<: |\n  ){0,60}") {
+            if let Ok(read) = yaml(text.as_bytes()) {
+                // Whatever it was, it can be said in JSON.
+                let again: Value = serde_json::from_str(&read.tree.to_string()).unwrap();
+                prop_assert_eq!(again, read.tree);
+            }
+        }
+    }
+}

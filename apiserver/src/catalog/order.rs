@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 
 /// The groups that come first, as an aggregating API server orders its own.
-const FIRST: [&str; 19] = [
+const FIRST: [&str; 20] = [
     "apiregistration.k8s.io",
     "",
     "apps",
@@ -23,6 +23,7 @@ const FIRST: [&str; 19] = [
     "coordination.k8s.io",
     "node.k8s.io",
     "discovery.k8s.io",
+    "resource.k8s.io",
 ];
 
 /// Other groups of Kubernetes come before those of its users, which come by name.

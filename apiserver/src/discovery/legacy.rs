@@ -49,7 +49,8 @@ fn entries(resource: &ResourceDef) -> Vec<Value> {
     if !resource.categories.is_empty() {
         own["categories"] = json!(resource.categories);
     }
-    if resource.is_stored() {
+    // The status of components is not stored anywhere.
+    if resource.is_stored() && resource.plural != "componentstatuses" {
         own["storageVersionHash"] = storage_version_hash(resource).into();
     }
     let mut all = vec![own];

@@ -24,6 +24,7 @@ use crate::target::Target;
 use crate::verbs;
 use axum::extract::Request;
 use axum::response::Response;
+use bytes::Bytes;
 use limit::Limiter;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -101,20 +102,28 @@ async fn answer(
 ) -> Response {
     let (parts, body) = request.into_parts();
     let accept = parts.headers.get(http::header::ACCEPT).cloned();
+    let method = parts.method.clone();
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let warning = target.get().deprecation();
-    let answered = match call::read(body).await {
+    // A watch says all it wants in its query. Nothing bounds the time it takes, so nothing is waited for.
+    let read = if target.get().is_watch() { Ok(Bytes::new()) } else { call::read(body).await };
+    let answered = match read {
         Ok(body) => {
             if let Some(record) = record.as_deref_mut().filter(|record| record.wants_request()) {
                 record.request(&body);
             }
-            let call = Call { query, headers: parts.headers, body, deadline };
+            let host = parts.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
+            let authority = parts.uri.authority().map(|authority| authority.as_str()).or(host).map(str::to_owned);
+            let call = Call { authority, query, headers: parts.headers, body, deadline };
             verbs::dispatch(api, target, &call).await
         }
         Err(error) => Err(error),
     };
     let accept = accept.as_ref().and_then(|value| value.to_str().ok());
     let mut response = answered.unwrap_or_else(|error| refuse(&error, accept));
+    if method == http::Method::HEAD {
+        *response.body_mut() = axum::body::Body::empty();
+    }
     // Whoever uses what is going to go is told before anything else, whatever they do with it.
     call::warn_first(&mut response, warning.as_slice());
     match record {

@@ -58,5 +58,6 @@ pub(super) const NAME: Column = text("Name", UNIQUE).named();
 /// A name that clients are not told is one.
 pub(super) const PLAIN_NAME: Column = text("Name", UNIQUE);
 pub(super) const AGE: Column = text("Age", CREATED);
+pub(super) const CREATED_AT: Column = Column { kind: "date", ..text("Created At", CREATED) };
 pub(super) const CONTAINERS: Column = text("Containers", "Names of each container in the template.");
 pub(super) const IMAGES: Column = text("Images", "Images referenced by each container in the template.");

@@ -11,6 +11,7 @@ mod subject;
 mod words;
 
 mod admissionregistration;
+mod apiextensions;
 mod apiregistration;
 mod apps;
 mod autoscaling;
@@ -37,7 +38,7 @@ use serde_json::Value;
 
 pub use age::human_duration;
 pub use column::Column;
-use column::NAME;
+use column::{CREATED_AT, NAME};
 use look::Look;
 use subject::Subject;
 
@@ -56,6 +57,7 @@ use row;
 const GROUPS: &[(&str, &[Printer])] = &[
     ("", core::PRINTERS),
     ("admissionregistration.k8s.io", admissionregistration::PRINTERS),
+    ("apiextensions.k8s.io", apiextensions::PRINTERS),
     ("apiregistration.k8s.io", apiregistration::PRINTERS),
     ("apps", apps::PRINTERS),
     ("autoscaling", autoscaling::PRINTERS),
@@ -78,11 +80,7 @@ const GROUPS: &[(&str, &[Printer])] = &[
 ];
 
 /// What a kind without a printer shows: its name, and when it was made rather than how old it is.
-const DEFAULT: Printer = Printer {
-    kind: "",
-    columns: &[NAME, Column { kind: "date", ..Column::text("Created At", column::CREATED) }],
-    row: |it| row![it.name(), it.created()],
-};
+const DEFAULT: Printer = Printer { kind: "", columns: &[NAME, CREATED_AT], row: |it| row![it.name(), it.created()] };
 
 fn printer(group: &str, kind: &str) -> &'static Printer {
     let printers = GROUPS.iter().find(|(name, _)| *name == group).map_or(&[][..], |(_, printers)| printers);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::column::{AGE, Column, NAME, boolean, integer, text};
 use super::look::Look;
 use super::subject::{Subject, instant};
-use super::words::{UNSET, amount, join, or_none, texts};
+use super::words::{UNSET, join, or_none, texts};
 use super::{Printer, row};
 
 pub(super) const PRINTERS: &[Printer] = &[
@@ -22,15 +22,6 @@ pub(super) const PRINTERS: &[Printer] = &[
         row: |it| row![it.name(), it.count("spec.drivers"), it.age()],
     },
     Printer { kind: "CSIDriver", columns: CSI_DRIVER, row: csi_driver },
-    Printer {
-        kind: "CSIStorageCapacity",
-        columns: &[
-            NAME,
-            text("StorageClassName", "storageClassName represents the name of the StorageClass"),
-            text("Capacity", "capacity is the value reported by the CSI driver"),
-        ],
-        row: csi_storage_capacity,
-    },
 ];
 
 const STORAGE_CLASS: &[Column] = &[
@@ -116,9 +107,4 @@ fn csi_driver(it: &Subject<'_>) -> Vec<Value> {
         or_none(&join(texts(it.list("spec.volumeLifecycleModes")), ",")),
         it.age(),
     ]
-}
-
-fn csi_storage_capacity(it: &Subject<'_>) -> Vec<Value> {
-    let capacity = it.at("capacity").map_or_else(|| UNSET.to_owned(), |capacity| amount(Some(capacity)));
-    row![it.name(), it.text("storageClassName"), capacity]
 }

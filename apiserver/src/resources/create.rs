@@ -141,7 +141,7 @@ pub(super) fn stamp(object: &mut Object, at: &Collection, ambient: &Ambient) {
     let prefix = object.text(&["metadata", "generateName"]).to_owned();
     if object.name().is_empty() && !prefix.is_empty() {
         let kept: String = prefix.chars().take(PREFIX_MAX).collect();
-        object.set_metadata("name", kept + &ambient.suffix());
+        object.set_metadata("name", if has_fixed_names(at) { prefix } else { kept + &ambient.suffix() });
     }
     object.set_metadata("uid", ambient.uid());
     object.set_metadata("creationTimestamp", timestamp(ambient.now()));
@@ -154,17 +154,21 @@ pub(super) fn stamp(object: &mut Object, at: &Collection, ambient: &Ambient) {
     }
 }
 
+/// Addresses are called what they are: nothing can be made up.
+fn has_fixed_names(at: &Collection) -> bool {
+    (&*at.resource.group, &*at.resource.plural) == ("networking.k8s.io", "ipaddresses")
+}
+
 fn validate_new(at: &Collection, object: &mut Object) -> Result<(), ApiError> {
     let mut errors = write::errors_of_new(&at.resource, object);
-    if object.name().is_empty() {
-        errors.retain(|error| error.field != "metadata.name");
-        errors.insert(0, FieldError::required("metadata.name", "name or generateName is required"));
+    if errors.is_empty() && object.name().is_empty() {
+        errors.push(FieldError::required("metadata.name", "name or generateName is required"));
     }
     if errors.is_empty() {
         return Ok(());
     }
     let name = if object.name().is_empty() { object.text(&["metadata", "generateName"]) } else { object.name() };
-    Err(ApiError::invalid(&at.resource.group, &at.resource.kind, name, &errors))
+    Err(ApiError::invalid(write::group_of_errors(&at.resource), &at.resource.kind, name, &errors))
 }
 
 /// Where the object says it is must be where it was sent.

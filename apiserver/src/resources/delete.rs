@@ -175,12 +175,15 @@ fn going(resource: &ResourceDef, old: &Object, options: &DeleteOptions, now: Ins
 /// Marks an object as going. A grace that is running may be made shorter, never longer.
 fn mark(resource: &ResourceDef, new: &mut Object, old: &Object, grace_secs: i64, now: Instant) {
     let running = old.pointer(&["metadata", "deletionGracePeriodSeconds"]).and_then(serde_json::Value::as_i64);
-    if old.is_deleting() && running.is_some_and(|running| running <= grace_secs) {
+    let has_an_end = strategy::has_an_end(resource);
+    if old.is_deleting() && (has_an_end || running.is_some_and(|running| running <= grace_secs)) {
         return;
     }
     let ends = Instant { seconds: now.seconds.saturating_add(grace_secs), ..now };
     new.set_metadata("deletionTimestamp", timestamp(ends));
-    new.set_metadata("deletionGracePeriodSeconds", grace_secs);
+    if !has_an_end {
+        new.set_metadata("deletionGracePeriodSeconds", grace_secs);
+    }
     if !old.is_deleting() && old.generation() > 0 && strategy::counts_its_end(resource) {
         new.set_metadata("generation", old.generation() + 1);
     }

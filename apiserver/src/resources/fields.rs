@@ -64,6 +64,11 @@ fn selectable(resource: &ResourceDef) -> &'static [Selectable] {
         }
         ("batch", "jobs") => &[("status.successful", &["status", "succeeded"], "0")],
         ("certificates.k8s.io", _) => &[("spec.signerName", &["spec", "signerName"], "")],
+        ("resource.k8s.io", "resourceslices") => &[
+            ("spec.nodeName", &["spec", "nodeName"], ""),
+            ("spec.driver", &["spec", "driver"], ""),
+            ("spec.pool.name", &["spec", "pool", "name"], ""),
+        ],
         ("storage.k8s.io", "csinodes") | ("networking.k8s.io", "ipaddresses") => {
             &[("spec.parentRef.name", &["spec", "parentRef", "name"], "")]
         }
@@ -100,6 +105,14 @@ pub(super) fn check(resource: &ResourceDef, selector: &FieldSelector) -> Result<
 }
 
 fn refusal(resource: &ResourceDef, field: &str) -> String {
+    match (&*resource.group, &*resource.plural) {
+        ("batch", "jobs") => return format!("field label {field:?} not supported for Job"),
+        ("resource.k8s.io", "resourceslices") => {
+            let (version, kind) = (resource.api_version(), &resource.kind);
+            return format!("field label not supported for {version}, Kind={kind}: {field}");
+        }
+        _ => {}
+    }
     if selectable(resource).is_empty() && resource.custom().is_none() {
         let known = if resource.namespaced { "\"metadata.name\", \"metadata.namespace\"" } else { "\"metadata.name\"" };
         format!("{field:?} is not a known field selector: only {known}")

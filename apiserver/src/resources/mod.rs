@@ -5,6 +5,7 @@
 
 mod account;
 mod apply;
+mod binding;
 mod counts;
 mod create;
 mod delete;
@@ -31,6 +32,7 @@ pub use create::Create;
 pub use delete::{Deleted, DeletedMany, Deletion};
 pub use list::Page;
 pub use patch::{PatchBody, PatchKind};
+pub use scale::Scaled;
 pub use select::Filter;
 pub use watch::{Event, EventKind, Watch};
 

@@ -21,6 +21,13 @@ use serde_json::{Value, json};
 pub(super) const API_VERSION: &str = "autoscaling/v1";
 pub(super) const KIND: &str = "Scale";
 
+/// How many there are now, and what whoever asked for it should be told.
+#[derive(Clone, Debug)]
+pub struct Scaled {
+    pub scale: Value,
+    pub warnings: Vec<String>,
+}
+
 /// The object should count what `wanted` says, given what it counts now.
 struct Rescaled<'a, W> {
     resources: &'a Resources,
@@ -32,6 +39,7 @@ struct Rescaled<'a, W> {
 impl<W: Fn(&Value) -> Result<Object, ApiError> + Sync> Change for Rescaled<'_, W> {
     async fn next(&self, old: &Object) -> Result<Next, ApiError> {
         let new = self.rescaled(old)?;
+        self.how.told.restart(&[]);
         self.resources.replaced(self.at, Part::Main, old, new, self.how).await
     }
 }
@@ -72,7 +80,7 @@ impl Resources {
         at: &Authorized<ObjectRef>,
         body: &Body,
         options: &WriteOptions,
-    ) -> Result<Value, ApiError> {
+    ) -> Result<Scaled, ApiError> {
         let wanted = read(body, options)?;
         self.rescale(at, options, |now| Ok(self.scale_updated(now, wanted.clone(), options))).await
     }
@@ -82,7 +90,7 @@ impl Resources {
         at: &Authorized<ObjectRef>,
         patch: &PatchBody,
         options: &WriteOptions,
-    ) -> Result<Value, ApiError> {
+    ) -> Result<Scaled, ApiError> {
         if patch.kind == PatchKind::Apply {
             return self.apply_scale(at, patch, options).await;
         }
@@ -99,7 +107,7 @@ impl Resources {
         at: &Authorized<ObjectRef>,
         patch: &PatchBody,
         options: &WriteOptions,
-    ) -> Result<Value, ApiError> {
+    ) -> Result<Scaled, ApiError> {
         let (config, _) = apply::read(patch)?;
         apply::check_kind(API_VERSION, KIND, &config)?;
         self.rescale(at, options, |now| {
@@ -122,13 +130,13 @@ impl Resources {
         at: &Authorized<ObjectRef>,
         options: &WriteOptions,
         wanted: impl Fn(&Value) -> Result<Object, ApiError> + Sync,
-    ) -> Result<Value, ApiError> {
+    ) -> Result<Scaled, ApiError> {
         let (target, resource) = (at.get(), at.get().resource());
         let told = Told::about("UpdateOptions", options);
         let change = Rescaled { resources: self, at, wanted, how: How::of(options, &told).settled() };
-        let outcome = self.mutate(target, options.dry_run, &change).await?;
+        let outcome = told.along(self.mutate(target, options.dry_run, &change).await)?;
         let written = self.written(&target.within, outcome, told).await?;
-        Ok(scale_of(resource, &super::parse(&written.bytes)?))
+        Ok(Scaled { scale: scale_of(resource, &super::parse(&written.bytes)?), warnings: written.warnings })
     }
 }
 

@@ -109,7 +109,7 @@ impl Resources {
         let mut errors = strategy::check_change(resource, part, &new, old);
         errors.extend(write::errors_of_change(resource, part, &mut new, old));
         if !errors.is_empty() {
-            return Err(ApiError::invalid(&resource.group, &resource.kind, new.name(), &errors));
+            return Err(ApiError::invalid(write::group_of_errors(resource), &resource.kind, new.name(), &errors));
         }
         if part == Part::Main {
             how.told.add(write::warnings(resource, &mut new, Some(old)));

@@ -86,7 +86,10 @@ impl Resources {
                 (scan, revision)
             }
         };
-        let watcher = self.inner.store.watch(range, after)?;
+        let watcher = self.inner.store.watch(range, after).map_err(|error| match error {
+            ReadError::Compacted { asked, oldest } => ApiError::too_old_to_watch(asked, oldest),
+            other => other.into(),
+        })?;
         let (at, resources) = (at.get().clone(), self.clone());
         Ok(Watch { at, resources, filter, initial, watcher, bookmarks: watch.bookmarks, told: after })
     }

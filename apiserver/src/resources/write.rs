@@ -16,6 +16,7 @@ use crate::place::{Collection, ObjectRef, Workspace};
 use crate::policy;
 use crate::strategy::{self, Part, definitions};
 use openapi::FieldError;
+use openapi::builtin::Type;
 use parking_lot::Mutex;
 use serde_json::Value;
 use storage::{Expect, Revision, Txn};
@@ -116,8 +117,30 @@ pub(super) fn settle(resource: &ResourceDef, object: &mut Object) {
     }
 }
 
+/// Events are known by the group that they were in first, through whichever they come.
+const EVENTS: &str = "events.k8s.io";
+
+pub(super) fn group_of_errors(resource: &ResourceDef) -> &str {
+    if resource.group == EVENTS { "" } else { &resource.group }
+}
+
+/// The type by which an object is judged as its author sees it; nothing for those that are judged as they are stored.
+fn judged_as_sent(resource: &ResourceDef) -> Option<&'static Type> {
+    match resource.schema {
+        Schema::Builtin(ty) if resource.group == EVENTS => Some(ty),
+        _ => None,
+    }
+}
+
+fn as_sent(object: &Object, resource: &ResourceDef) -> Value {
+    Value::from(crate::convert::from_storage(object.clone(), resource))
+}
+
 /// What is wrong with a new object.
 pub(super) fn errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<FieldError> {
+    if let Some(ty) = judged_as_sent(resource) {
+        return openapi::validation::create(&as_sent(object, resource), ty);
+    }
     match (resource.custom(), resource.stored_type()) {
         (Some(custom), _) => custom.schema.validate(object, None, resource.namespaced),
         (None, Some(ty)) => {
@@ -155,6 +178,9 @@ fn new_mistakes(new: &Object, old: &Object) -> Vec<FieldError> {
 
 /// What is wrong with an object in the place of another.
 pub(super) fn errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
+    if let Some(ty) = judged_as_sent(resource) {
+        return openapi::validation::update(&as_sent(new, resource), &as_sent(old, resource), ty);
+    }
     let ty = match (resource.custom(), resource.stored_type()) {
         (Some(custom), _) if part == Part::Status => {
             return custom.schema.validate_status(new, old, resource.namespaced);

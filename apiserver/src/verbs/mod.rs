@@ -1,10 +1,12 @@
 //! One verb a file: HTTP in, HTTP out, and nothing of what happens in between.
 
+mod binding;
 mod create;
 mod delete;
 mod discovery;
 mod get;
 mod health;
+mod issuer;
 mod list;
 mod patch;
 mod review;
@@ -31,6 +33,7 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::OpenApi(workspace, what) => discovery::openapi(api, &workspace, &what, call),
         Target::Version => discovery::version(api, call),
         Target::Health(probe, check) => health::answer(api, probe, check.as_deref(), call),
+        Target::Issuer(what) => issuer::answer(api, what, call),
         Target::Nowhere(error) => Err(*error),
         Target::Metrics => Ok(call::plain(http::StatusCode::OK, api.metrics.text())),
     }
@@ -38,6 +41,9 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
 
 async fn objects(api: &Api, verb: Verb, at: Authorized<Collection>, call: &Call) -> Result<Response, ApiError> {
     match verb {
+        Verb::Create if at.get().resource.group.is_empty() && at.get().resource.plural == "bindings" => {
+            binding::bind_named(api, &at, call).await
+        }
         Verb::Create if !at.get().resource.is_stored() => review::review(api, &at, call).await,
         Verb::Create => create::create(api, &at, call).await,
         Verb::List => list::list(api, &at, call).await,
@@ -45,6 +51,16 @@ async fn objects(api: &Api, verb: Verb, at: Authorized<Collection>, call: &Call)
         Verb::DeleteCollection => delete::delete_collection(api, &at, call).await,
         other => Err(ApiError::method_not_supported(&at.get().resource, other.word())),
     }
+}
+
+/// What could only be asked of whoever runs a pod, or of what is behind a service.
+async fn nobody_runs(api: &Api, at: &Authorized<ObjectRef>) -> Result<Response, ApiError> {
+    let target = at.get();
+    if target.resource().plural == "services" {
+        return Err(ApiError::unavailable(format!("no endpoints available for service {:?}", target.name)));
+    }
+    api.resources.get(at, None).await?;
+    Err(ApiError::unavailable("no node runs anything here"))
 }
 
 async fn object(
@@ -58,9 +74,8 @@ async fn object(
         (_, Some("scale")) => scale::scale(api, verb, &at, call).await,
         (Verb::Create, Some("token")) => review::token(api, &at, call).await,
         (Verb::Create, Some("eviction")) => delete::evict(api, &at, call).await,
-        (_, Some("log" | "exec" | "attach" | "portforward" | "proxy" | "binding")) => {
-            Err(ApiError::unavailable("no node runs anything here"))
-        }
+        (Verb::Create, Some("binding")) => binding::bind(api, &at, call).await,
+        (_, Some("log" | "exec" | "attach" | "portforward" | "proxy")) => nobody_runs(api, &at).await,
         (Verb::Get, _) => get::get(api, &at, call).await,
         (Verb::Watch, None) => {
             let name = at.get().name.clone();

@@ -3,13 +3,13 @@
 use crate::api::Api;
 use crate::auth::Authorized;
 use crate::body::Body;
-use crate::call::Call;
+use crate::call::{Call, warn};
 use crate::error::ApiError;
 use crate::media::Offer;
 use crate::options::WriteOptions;
 use crate::place::ObjectRef;
 use crate::render;
-use crate::resources::{PatchBody, PatchKind};
+use crate::resources::{PatchBody, PatchKind, Scaled};
 use crate::target::Verb;
 use axum::response::Response;
 use http::StatusCode;
@@ -22,8 +22,8 @@ pub(super) async fn scale(
     call: &Call,
 ) -> Result<Response, ApiError> {
     let form = call.form(Offer::PLAIN)?;
-    let scale = match verb {
-        Verb::Get => api.resources.scale(at).await?,
+    let Scaled { scale, warnings } = match verb {
+        Verb::Get => Scaled { scale: api.resources.scale(at).await?, warnings: Vec::new() },
         Verb::Update => {
             let options = WriteOptions::parse(&call.query, "UpdateOptions", call.user_agent())?.until(call.deadline);
             let body = call.object()?;
@@ -39,7 +39,9 @@ pub(super) async fn scale(
         }
     };
     let bytes = render::tree(&scale, form.encoding)?;
-    Ok(call.answer(StatusCode::OK, form.encoding, bytes))
+    let mut response = call.answer(StatusCode::OK, form.encoding, bytes);
+    warn(&mut response, &warnings);
+    Ok(response)
 }
 
 /// A body that names another object than the path was meant for that one. What cannot be read is refused later.

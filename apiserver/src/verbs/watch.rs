@@ -160,9 +160,7 @@ fn failed(error: ReadError) -> Stage {
     match error {
         // The end of the store is the end of the server: clients resume elsewhere from what they saw last.
         ReadError::Closed => Stage::Over,
-        ReadError::Compacted { asked, oldest } => {
-            Stage::Failed(ApiError::expired(format!("too old resource version: {asked} ({oldest})")))
-        }
+        ReadError::Compacted { asked, oldest } => Stage::Failed(ApiError::too_old_to_watch(asked, oldest)),
         other => Stage::Failed(other.into()),
     }
 }

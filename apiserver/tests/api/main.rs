@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod applying;
+mod asking;
 mod auditing;
 mod crowding;
 mod defining;
@@ -16,6 +17,7 @@ mod permitting;
 mod policing;
 mod ruling;
 mod stage;
+mod strange;
 mod versioning;
 mod vouching;
 mod watching;

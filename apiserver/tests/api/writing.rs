@@ -340,3 +340,49 @@ async fn a_scale_is_of_the_object_it_names() {
     assert_eq!(message, "the name of the object (other) does not match the name on the URL (d)");
     stage.send(&format!("PUT {at}/d/scale"), &scale("d")).await.expect(200);
 }
+
+#[tokio::test]
+async fn whoever_scales_is_told_what_is_odd_about_the_whole() {
+    let stage = Stage::new().await;
+    let sets = "/apis/apps/v1/namespaces/n/deployments";
+    let env = json!([{ "name": "A", "value": "1" }, { "name": "A", "value": "2" }]);
+    let pod = json!({ "metadata": { "labels": { "a": "b" } },
+        "spec": { "containers": [{ "name": "c", "image": "i", "env": env }] } });
+    let spec = json!({ "selector": { "matchLabels": { "a": "b" } }, "template": pod });
+    let made = stage.send(&format!("POST {sets}"), &json!({ "metadata": { "name": "d" }, "spec": spec })).await;
+    let hides = "299 - \"spec.template.spec.containers[0].env[1]: hides previous definition of \\\"A\\\", which may be \
+                 dropped when using apply\"";
+    assert_eq!(made.header("warning"), Some(hides));
+    let scaled = stage.send(&format!("PUT {sets}/d/scale"), &json!({ "spec": { "replicas": 3 } })).await;
+    assert_eq!(scaled.header("warning"), Some(hides));
+    let labelled = r#"{"metadata":{"labels":{"x":"y"}}}"#;
+    let patched = stage.send_as(&format!("PATCH {sets}/d"), "application/merge-patch+json", labelled).await;
+    assert_eq!(patched.header("warning"), None, "nothing else is asked of it");
+}
+
+#[tokio::test]
+async fn an_address_is_called_what_it_is() {
+    let stage = Stage::new().await;
+    let line = "POST /apis/networking.k8s.io/v1/ipaddresses";
+    let (_, message) = stage.send(line, &json!({ "metadata": { "generateName": "some-" } })).await.refused(422);
+    assert!(message.starts_with("IPAddress.networking.k8s.io \"some-\" is invalid"), "{message}");
+}
+
+#[tokio::test]
+async fn people_get_a_line_for_every_field() {
+    let stage = Stage::new().await;
+    stage.configmap("a", json!({})).await;
+    let ask = async |query: &str, program: &str| {
+        let request = Stage::request(&format!("GET {CONFIGMAPS}/a{query}")).header("user-agent", program);
+        let answer = stage.answer(request.body(axum::body::Body::empty()).unwrap()).await;
+        assert_eq!(answer.tree()["data"], json!({ "k": "v" }));
+        answer.bytes.split(|byte| *byte == b'\n').count() > 1
+    };
+    assert!(!ask("", "kubectl/v1.37").await);
+    assert!(ask("?pretty=true", "kubectl/v1.37").await);
+    assert!(ask("", "curl/8.0").await);
+    assert!(!ask("?pretty=false", "curl/8.0").await);
+    let list = stage.ask(&format!("GET {CONFIGMAPS}?pretty=1")).await;
+    assert_eq!(list.header("content-length"), Some(&*list.bytes.len().to_string()));
+    assert!(list.bytes.starts_with(b"{\n  \"apiVersion\""));
+}

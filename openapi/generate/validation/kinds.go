@@ -36,8 +36,10 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/node/install"
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
 	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
+	_ "k8s.io/kubernetes/pkg/apis/resource/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
+	_ "k8s.io/kubernetes/pkg/apis/storagemigration/install"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicy"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
@@ -54,6 +56,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/batch/cronjob"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	"k8s.io/kubernetes/pkg/registry/certificates/certificates"
+	"k8s.io/kubernetes/pkg/registry/certificates/clustertrustbundle"
+	"k8s.io/kubernetes/pkg/registry/certificates/podcertificaterequest"
 	"k8s.io/kubernetes/pkg/registry/coordination/lease"
 	"k8s.io/kubernetes/pkg/registry/core/configmap"
 	"k8s.io/kubernetes/pkg/registry/core/endpoint"
@@ -84,6 +88,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding"
 	"k8s.io/kubernetes/pkg/registry/rbac/role"
 	"k8s.io/kubernetes/pkg/registry/rbac/rolebinding"
+	"k8s.io/kubernetes/pkg/registry/resource/devicetaintrule"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceslice"
 	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
 	"k8s.io/kubernetes/pkg/registry/storage/csidriver"
 	"k8s.io/kubernetes/pkg/registry/storage/csinode"
@@ -91,6 +97,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storage/storageclass"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattachment"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
+	"k8s.io/kubernetes/pkg/registry/storagemigration/storagemigration"
 )
 
 var extensionsScheme = func() *runtime.Scheme {
@@ -169,6 +176,11 @@ var strategies = map[string][2]any{
 	"storage.k8s.io/v1 StorageClass":                                   {storageclass.Strategy},
 	"storage.k8s.io/v1 VolumeAttachment":                               {volumeattachment.Strategy, volumeattachment.StatusStrategy},
 	"storage.k8s.io/v1 VolumeAttributesClass":                          {volumeattributesclass.Strategy},
+	"certificates.k8s.io/v1 ClusterTrustBundle":                        {clustertrustbundle.Strategy},
+	"certificates.k8s.io/v1 PodCertificateRequest":                     {podcertificaterequest.NewStrategy()},
+	"resource.k8s.io/v1 DeviceTaintRule":                               {devicetaintrule.Strategy, devicetaintrule.StatusStrategy},
+	"resource.k8s.io/v1 ResourceSlice":                                 {resourceslice.Strategy},
+	"storagemigration.k8s.io/v1 StorageVersionMigration":               {storagemigration.Strategy, storagemigration.StatusStrategy},
 }
 
 // Review judges an object that is not kept.

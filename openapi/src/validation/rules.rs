@@ -2,8 +2,8 @@
 
 use super::tree::{Errors, Node};
 use super::{
-    admission, autoscaling, claim, config, definition, endpoints, flow, job, networking, node, pod, policy, quota,
-    rbac, review, service, status, storage, webhook, workload,
+    admission, autoscaling, claim, config, definition, device, endpoints, flow, job, migration, networking, node, pod,
+    policy, quota, rbac, review, service, status, storage, trust, webhook, workload,
 };
 use crate::builtin::Type;
 
@@ -95,6 +95,12 @@ pub(super) fn of(ty: &Type) -> Rules {
         "certificates.k8s.io/v1" if ty.name == "CertificateSigningRequest" => {
             Rules::new(Order::WholeThenChange, flow::signing_request).metadata(Metadata::AnyName)
         }
+        "certificates.k8s.io/v1" if ty.name == "ClusterTrustBundle" => {
+            Rules::new(Order::WholeThenChange, trust::bundle).change(trust::bundle_update)
+        }
+        "certificates.k8s.io/v1" if ty.name == "PodCertificateRequest" => {
+            Rules::new(Order::ChangeThenBody, trust::request).change(trust::request_update)
+        }
         "coordination.k8s.io/v1" => Rules::new(Order::BodyThenChange, policy::lease).metadata(Metadata::Common),
         "discovery.k8s.io/v1" => Rules::new(Order::WholeThenChange, endpoints::slice)
             .declared(endpoints::slice_declared)
@@ -115,7 +121,11 @@ pub(super) fn of(ty: &Type) -> Rules {
         "scheduling.k8s.io/v1" => {
             Rules::new(Order::BodyThenChange, policy::priority_class).change(policy::priority_class_update)
         }
+        "resource.k8s.io/v1" => devices(ty.name),
         "storage.k8s.io/v1" => storage(ty.name),
+        "storagemigration.k8s.io/v1" => Rules::new(Order::WholeThenChange, migration::migration)
+            .change(migration::migration_update)
+            .status(migration::migration_status),
         _ => nothing(),
     }
 }
@@ -248,6 +258,14 @@ fn admission(kind: &str) -> Rules {
             Rules::new(Order::WholeThenChange, admission::validating_binding).metadata(Metadata::Common)
         }
         _ => nothing().metadata(Metadata::Common),
+    }
+}
+
+fn devices(kind: &str) -> Rules {
+    match kind {
+        "DeviceTaintRule" => Rules::new(Order::ChangeThenBody, device::taint_rule).status(status::typed_conditions),
+        "ResourceSlice" => Rules::new(Order::ChangeThenBody, device::slice),
+        _ => nothing(),
     }
 }
 

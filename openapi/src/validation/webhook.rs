@@ -120,7 +120,7 @@ fn hook(errors: &mut Errors, hook: &Node, lenient: &Leniency) {
     }
 }
 
-fn one_of_if_set(errors: &mut Errors, at: &Node, supported: &[&str]) {
+pub(super) fn one_of_if_set(errors: &mut Errors, at: &Node, supported: &[&str]) {
     if at.exists() && !supported.contains(&at.text()) {
         errors.unsupported(at, supported);
     }
@@ -244,8 +244,10 @@ pub(super) fn api_service(errors: &mut Errors, object: &Node, _old: Option<&Node
     let (group, version) = (spec.at("group"), spec.at("version"));
     let name = object.at("metadata").at("name");
     let expected = format!("{}.{}", version.text(), group.text());
-    if !name.is_empty() && names::path_segment(name.text()).is_empty() && name.text() != expected {
-        errors.invalid(&name, format!("must be `spec.version+\".\"+spec.group`: {expected:?}"));
+    for name in [&object.at("metadata").at("generateName"), &name] {
+        if !name.is_empty() && names::path_segment(name.text()).is_empty() && name.text() != expected {
+            errors.invalid(name, format!("must be `spec.version+\".\"+spec.group`: {expected:?}"));
+        }
     }
     if group.is_empty() && !version.is("v1") {
         errors.required(&group, "only v1 may have an empty group and it better be legacy kube");

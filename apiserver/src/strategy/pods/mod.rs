@@ -1,6 +1,9 @@
 //! Pods: their phase, their quality of service, and how long they are given to stop.
 
+mod binding;
 mod resources;
+
+pub use binding::{bound, may_be_bound};
 
 use crate::amount::{Amounts, Sums};
 use crate::object::{Object, child, list, timestamp};

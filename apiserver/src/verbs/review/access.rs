@@ -17,6 +17,9 @@ pub(super) fn review(
     review: &mut Object,
 ) -> Result<Value, ApiError> {
     let Collection { resource, workspace, namespace } = at.get();
+    if let (None, Some(namespace)) = (review.pointer(&["metadata", "namespace"]), namespace) {
+        review.set_metadata("namespace", namespace.as_str());
+    }
     check(resource, review)?;
     let place = namespace.as_deref().unwrap_or_default();
     if resource.plural == "localsubjectaccessreviews" && review.text(&["metadata", "namespace"]) != place {

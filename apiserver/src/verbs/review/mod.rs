@@ -9,7 +9,7 @@ use crate::body::Decoded;
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::media::Offer;
-use crate::object::Object;
+use crate::object::{Object, timestamp};
 use crate::options::WriteOptions;
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::render;
@@ -23,7 +23,11 @@ pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) 
     let resource = &at.get().resource;
     let Decoded { mut object, .. } = call.object()?.decode(resource, options.validation)?;
     let status = match &*resource.plural {
-        "selfsubjectreviews" => json!({ "userInfo": described(at.user()) }),
+        "selfsubjectreviews" => {
+            let now = timestamp(api.resources.ambient().now());
+            object.map_mut().insert("metadata".to_owned(), json!({ "creationTimestamp": now }));
+            json!({ "userInfo": described(at.user()) })
+        }
         "tokenreviews" => token_review(api, &at.get().workspace, &object).await?,
         "selfsubjectrulesreviews" => {
             let status = access::rules(&api.resources, at, &object)?;
