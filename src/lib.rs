@@ -2,11 +2,13 @@
 //!
 //! Start with [`server`], which joins the parts, or with [`cli`], which is what a person meets.
 
+pub mod apis;
 pub mod bootstrap;
 pub mod cli;
 pub mod config;
 pub mod controller;
 pub mod credentials;
+pub mod scheduler;
 pub mod server;
 pub mod tenancy;
 pub mod upkeep;
