@@ -1,8 +1,13 @@
 //! The hallway: the only place that constructs subsystems and introduces them to each other.
 
+use crate::apis::definitions;
 use crate::bootstrap::bootstrap;
 use crate::config::Config;
 use crate::credentials::{Credentials, CredentialsError, SERVICE_ADDRESS};
+use crate::dialects::Book;
+use crate::fleet::{self, Connector, Ledger};
+use crate::scheduler::controller::{self as scheduler, Rulebook};
+use crate::syncer::run as syncer;
 use crate::tenancy;
 use crate::upkeep::{self, Pace, Upkeep};
 use apiserver::ambient::Ambient;
@@ -10,9 +15,12 @@ use apiserver::api::Api;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
+use apiserver::object::Object;
 use apiserver::pipeline::{Limits, pipeline};
+use apiserver::place::Workspace;
 use apiserver::resources::Resources;
 use apiserver::serve;
+use axum::Router;
 use serde_json::{Value, json};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -21,6 +29,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use storage::{OpenError, Stats, Store};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// An address that is on no machine's own network: it is reserved for documentation.
 const ELSEWHERE: &str = "192.0.2.1:9";
@@ -35,6 +44,7 @@ pub struct Server {
     stop: CancellationToken,
     serving: JoinHandle<()>,
     upkeep: Upkeep,
+    federation: TaskTracker,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +70,7 @@ impl Server {
         let store = tokio::task::spawn_blocking(move || Store::open(&place, storage)).await??;
         let ambient = Ambient::real();
         let credentials = Credentials::open(&data_dir, &names, moment(&ambient))?;
-        let resources = Resources::new(store.clone(), Arc::new(Catalog::builtin()), ambient);
+        let resources = Resources::new(store.clone(), Arc::new(catalog()), ambient);
         let api = Api::new(resources.clone(), Arc::new(tenancy::find), credentials.tokens.clone(), version());
         let client = Client::as_system(resources.clone(), "bootstrap");
         for workspace in tenancy::all() {
@@ -68,11 +78,12 @@ impl Server {
         }
         let kubeconfig = credentials.write_kubeconfig(address)?;
         let stop = CancellationToken::new();
-        let client = Client::as_system(resources, "upkeep");
-        let upkeep = upkeep::start(&client, &credentials.ca_pem, Pace::default(), &stop);
+        let upkeep = Client::as_system(resources.clone(), "upkeep");
+        let upkeep = upkeep::start(&upkeep, &credentials.ca_pem, Pace::default(), &stop);
         let pipeline = pipeline(api.clone(), Limits::default());
+        let federation = federate(&resources, &pipeline, &stop).await?;
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, pipeline, stop.clone()));
-        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep })
+        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep, federation })
     }
 
     pub fn stats(&self) -> Stats {
@@ -96,8 +107,41 @@ impl Server {
         // It ends by itself; a panic in it has been told.
         let _ = self.serving.await;
         self.upkeep.stopped().await;
+        self.federation.wait().await;
         self.store.close().await;
     }
+}
+
+/// The kinds that every workspace has: Kubernetes' and our own.
+fn catalog() -> Catalog {
+    let definitions = definitions::all().into_iter().filter_map(|definition| Object::try_from(definition).ok());
+    Catalog::given(&Arc::new(Catalog::builtin()), definitions)
+}
+
+/// Starts what places objects in cells and keeps them there.
+async fn federate(
+    resources: &Resources,
+    pipeline: &Router,
+    stop: &CancellationToken,
+) -> Result<TaskTracker, StartError> {
+    let client = |name: &str| Client::as_system(resources.clone(), name);
+    let tasks = TaskTracker::new();
+    let book: Arc<dyn Rulebook> = Arc::new(Book::default());
+    let ledger = Arc::new(Ledger::default());
+    let connector = Arc::new(Connector { pipeline: pipeline.clone() });
+    let fleet = fleet::start(&client("fleet"), connector, &ledger, &tasks, stop);
+    scheduler::start(&client("scheduler"), &book, &ledger, &tasks, stop);
+    let hub = identity(&client("fleet")).await?;
+    syncer::start(&client("syncer"), &hub, &book, (&fleet, &ledger), &tasks, stop);
+    tasks.close();
+    Ok(tasks)
+}
+
+/// What tells this server from others in the same cells: it lasts as long as the store does.
+async fn identity(client: &Client) -> Result<String, StartError> {
+    let namespaces = client.at(("", "v1", "namespaces"), &Workspace::new(tenancy::ROOT), None)?;
+    let system = client.get(&namespaces.object("kube-system")).await?;
+    Ok(system.map(|namespace| namespace.uid().to_owned()).unwrap_or_default())
 }
 
 /// Where others find this server: endpoints may not name a loopback address, nor "any".

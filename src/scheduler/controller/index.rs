@@ -1,0 +1,53 @@
+//! What the scheduler remembers of cells and placements, so that a change finds the objects it concerns.
+
+use super::cells;
+use crate::scheduler::cell::Cell;
+use apiserver::object::Object;
+use apiserver::place::Workspace;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use storage::Key;
+
+/// It holds as much as there are cells and placements.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// Everything there was has been told.
+    pub(super) complete: bool,
+    cells: HashMap<Workspace, BTreeMap<String, Cell>>,
+    /// The placements of an object, by the UIDs they are of: more than one when it was deleted and made anew.
+    placements: HashMap<Key, BTreeSet<String>>,
+}
+
+impl Index {
+    /// Whether anything changed that matters.
+    pub(super) fn learn_cell(&mut self, workspace: &Workspace, name: &str, cell: Option<&Object>) -> bool {
+        let beside = self.cells.entry(workspace.clone()).or_default();
+        match cell.map(cells::read) {
+            None => beside.remove(name).is_some(),
+            Some(cell) => beside.insert(name.to_owned(), cell.clone()) != Some(cell),
+        }
+    }
+
+    pub(super) fn cells_of(&self, workspace: &Workspace) -> Vec<Cell> {
+        self.cells.get(workspace).into_iter().flat_map(BTreeMap::values).cloned().collect()
+    }
+
+    pub(super) fn learn_placement(&mut self, source: &Key, uid: &str, there: bool) {
+        let uids = self.placements.entry(source.clone()).or_default();
+        if there {
+            uids.insert(uid.to_owned());
+        } else {
+            uids.remove(uid);
+        }
+        if uids.is_empty() {
+            self.placements.remove(source);
+        }
+    }
+
+    pub(super) fn is_placed(&self, source: &Key) -> bool {
+        self.placements.contains_key(source)
+    }
+
+    pub(super) fn placements_of(&self, source: &Key) -> Vec<String> {
+        self.placements.get(source).into_iter().flatten().cloned().collect()
+    }
+}

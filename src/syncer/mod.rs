@@ -1,0 +1,3 @@
+//! Makes cells hold what they should.
+
+pub mod run;
