@@ -58,6 +58,18 @@ impl FieldPath {
         self.steps.iter().try_fold(object, inner).filter(|found| !found.is_null())
     }
 
+    /// Puts a value there, if the path names one place.
+    pub fn set(&self, object: &mut Value, value: Value) {
+        let mut keys = Vec::new();
+        for step in &self.steps {
+            let Step::Key(key) = step else { return };
+            keys.push(key.as_str());
+        }
+        if let Some((last, above)) = keys.split_last() {
+            super::map_mut(object, above).insert((*last).to_owned(), value);
+        }
+    }
+
     /// Makes `to` say what `from` says at these places: what is not there in `from` goes away in `to`.
     pub fn carry(&self, from: &Value, to: &mut Value) {
         carry(&self.steps, from, to);

@@ -2,6 +2,7 @@
 
 use super::change::Override;
 use super::reason::Trouble;
+use super::rule::Division;
 use super::rule::Namespaces;
 use super::rule::Rule;
 use super::rule::StatusUp;
@@ -24,6 +25,8 @@ pub struct Terms {
     pub suspended: Suspension,
     pub preserve_on_deletion: bool,
     pub follow: bool,
+    /// Replicas are shared out among cells, not given to each.
+    pub divides: bool,
 }
 
 impl Terms {
@@ -42,6 +45,7 @@ impl Terms {
             suspended: rules.iter().fold(Suspension::None, |both, rule| suspended(both, &rule.suspension)),
             preserve_on_deletion: rules.iter().any(|rule| rule.preserve_on_deletion),
             follow: rules.iter().any(|rule| rule.follow),
+            divides: rules.iter().any(|rule| rule.replicas.as_ref().is_some_and(|how| *how != Division::Duplicated)),
         }
     }
 
