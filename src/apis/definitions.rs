@@ -191,6 +191,7 @@ fn copies() -> Value {
         ("applied", text()),
         ("reason", text()),
         ("message", text()),
+        ("preserve", json!({ "type": "boolean" })),
     ]);
     definition(Sketch {
         plural: COPIES.2,

@@ -3,6 +3,8 @@
 //! Answers go to standard output, everything else to standard error. Exit codes: 0 it worked, 1 it did not (one line
 //! says why), 2 it was not asked properly.
 
+mod cell;
+mod fsck;
 mod progress;
 mod serve;
 mod storage;
@@ -15,7 +17,7 @@ use std::process::ExitCode;
 
 /// A federation API server.
 ///
-/// Today it serves the Kubernetes API for the built-in kinds, on a store of its own; there is no federation yet.
+/// It serves the Kubernetes API on a store of its own, and places objects in cells: other Kubernetes APIs.
 #[derive(Debug, Parser)]
 #[command(name = "hanse", version)]
 struct Cli {
@@ -31,6 +33,11 @@ enum Command {
     /// verified and backed up with `hanse storage`.
     /// HANSE_LOG says what is logged, for example HANSE_LOG=storage=debug,fjall=info.
     Serve(ServeFlags),
+    /// Let cells join and leave, and show how they are
+    #[command(subcommand)]
+    Cell(cell::Command),
+    /// Compare what is recorded with what is in the cells; exit code 1 if anything is not as it should be
+    Fsck(fsck::Flags),
     /// Look into a store, copy it, check it; running or stopped
     #[command(subcommand)]
     Storage(storage::Command),
@@ -57,6 +64,8 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
             Ok(config) => serve::run(config),
             Err(error) => refuse(ErrorKind::MissingRequiredArgument, &config::FlagError::to_string(&error)),
         },
+        Command::Cell(command) => Ok(cell::run(command)?),
+        Command::Fsck(flags) => Ok(fsck::run(&flags)?),
         Command::Storage(command) => Ok(storage::run(command)?),
     }
 }

@@ -121,6 +121,9 @@ pub trait CellApi: Send + Sync + fmt::Debug {
     /// Server-side apply under the name of this server. With `force`, fields are taken from whoever owns them.
     fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, force: bool) -> Later<'a, Result<Applied, CellError>>;
 
+    /// A merge patch of an object that is there.
+    fn merge<'a>(&'a self, at: &'a CellPlace, patch: &'a Value) -> Later<'a, Result<Value, CellError>>;
+
     /// Deletes the object if it has this UID. `None`: it is gone; otherwise it still waits for somebody there.
     fn delete<'a>(&'a self, at: &'a CellPlace, uid: &'a str) -> Later<'a, Result<Option<Value>, CellError>>;
 

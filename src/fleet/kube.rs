@@ -30,6 +30,7 @@ const WATCH_SECONDS: u64 = 290;
 
 const JSON: &str = "application/json";
 const APPLY: &str = "application/apply-patch+yaml";
+const MERGE: &str = "application/merge-patch+json";
 
 /// See the module.
 #[derive(Debug)]
@@ -155,6 +156,14 @@ impl<T: Transport> CellApi for Kube<T> {
             let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((APPLY, object.clone())) };
             let (code, object) = self.ask(ask).await?;
             Ok(Applied { object, created: code == StatusCode::CREATED })
+        })
+    }
+
+    fn merge<'a>(&'a self, at: &'a CellPlace, patch: &'a Value) -> Later<'a, Result<Value, CellError>> {
+        Box::pin(async move {
+            let path = format!("{}?fieldManager={FIELD_MANAGER}", place(at));
+            let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((MERGE, patch.clone())) };
+            Ok(self.ask(ask).await?.1)
         })
     }
 

@@ -80,6 +80,19 @@ pub fn flattened(text: &str, dir: &Path) -> Result<String, KubeconfigError> {
     Ok(flat.to_string())
 }
 
+/// The same kubeconfig for another workspace of the same server.
+pub fn in_workspace(text: &str, workspace: &str) -> Result<String, KubeconfigError> {
+    let mut config = tree(text)?;
+    let (cluster, _) = current(&config)?;
+    let server = cluster["server"].as_str().unwrap_or_default();
+    let base = server.split_once("/clusters/").map_or(server.trim_end_matches('/'), |(base, _)| base);
+    let moved = json!(format!("{base}/clusters/{workspace}"));
+    for entry in config["clusters"].as_array_mut().into_iter().flatten() {
+        entry["cluster"]["server"] = moved.clone();
+    }
+    Ok(config.to_string())
+}
+
 fn tree(text: &str) -> Result<Value, KubeconfigError> {
     let tree: Value = serde_saphyr::from_str(text).map_err(|error| wrong(first_line(&error.to_string())))?;
     if tree.is_object() { Ok(tree) } else { Err(wrong("it is no map")) }
@@ -209,6 +222,12 @@ users: [{name: u, user: {token: t}}]
             "written into certificate-authority-data",
         );
         check("UEVN", "'!'", "not base64");
+    }
+
+    #[test]
+    fn another_workspace_of_the_same_server_is_a_path_away() {
+        let there = read(&in_workspace(&TOKEN.replace(":6443/x", ":6443/clusters/a"), "root").unwrap()).unwrap();
+        assert_eq!(there.server.to_string(), "https://10.0.0.1:6443/clusters/root");
     }
 
     #[test]

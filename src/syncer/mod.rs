@@ -4,6 +4,7 @@
 //! what should be; [`reduce`] of what the cells say the status of the source. All three are pure; [`run`]
 //! is who talks to cells.
 
+pub mod audit;
 pub mod diff;
 pub mod mark;
 mod overrides;

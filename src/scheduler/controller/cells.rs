@@ -6,7 +6,7 @@ use apiserver::object::Object;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn read(cell: &Object) -> Cell {
+pub fn facts_of(cell: &Object) -> Cell {
     let texts = |path: &[&str]| cell.items(path).filter_map(Value::as_str).map(str::to_owned).collect();
     let ready =
         cell.items(&["status", "conditions"]).any(|found| found["type"] == "Ready" && found["status"] == "True");

@@ -21,7 +21,7 @@ impl Index {
     /// Whether anything changed that matters.
     pub(super) fn learn_cell(&mut self, workspace: &Workspace, name: &str, cell: Option<&Object>) -> bool {
         let beside = self.cells.entry(workspace.clone()).or_default();
-        match cell.map(cells::read) {
+        match cell.map(cells::facts_of) {
             None => beside.remove(name).is_some(),
             Some(cell) => beside.insert(name.to_owned(), cell.clone()) != Some(cell),
         }

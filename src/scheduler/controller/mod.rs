@@ -11,6 +11,8 @@ mod source;
 mod workload;
 
 pub use book::{Bound, Concern, Rulebook};
+pub use cells::facts_of;
+pub use record::targets_of;
 
 use super::{Mode, Placement, Seen, plan};
 use crate::apis::definitions::{CLEANUP, PLACEMENTS};

@@ -84,17 +84,23 @@ fn because(text: &str) -> Option<Because> {
     }
 }
 
-/// What was decided last time for the cells of a workspace.
-pub(super) fn before(record: &Object, home: &Workspace) -> Before {
-    let mut before = Before::default();
-    for cell in record.items(&["spec", "cells"]).filter(|cell| cell["workspace"] == home.as_str()) {
+/// Where a placement wants an object to be, among the cells of a workspace.
+pub fn targets_of(record: &Object, home: &Workspace) -> Vec<Target> {
+    let here = record.items(&["spec", "cells"]).filter(|cell| cell["workspace"] == home.as_str());
+    let target = |cell: &Value| {
         let why = cell["because"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        before.targets.push(Target {
+        Target {
             cell: cell["name"].as_str().unwrap_or_default().to_owned(),
             replicas: cell["replicas"].as_i64(),
             because: why.filter_map(because).collect(),
-        });
-    }
+        }
+    };
+    here.map(target).collect()
+}
+
+/// What was decided last time for the cells of a workspace.
+pub(super) fn before(record: &Object, home: &Workspace) -> Before {
+    let mut before = Before { targets: targets_of(record, home), ..Before::default() };
     let word = |of: &Value, key: &str| of[key].as_str().unwrap_or_default().to_owned();
     let groups = record.items(&["spec", "groups"]);
     before.groups = groups.map(|group| (word(group, "rule"), word(group, "group"))).collect::<BTreeMap<_, _>>();

@@ -1,30 +1,18 @@
-//! What an object in a cell says about where it came from.
+//! How what is ours is found in a cell, and which of its fields are ours.
 
 use crate::apis::fnv;
 use crate::fleet::kube::FIELD_MANAGER;
-use serde_json::{Value, json};
+use crate::syncer::mark;
+use serde_json::Value;
 
-/// The label by which a hub finds what is its own.
-pub(super) const HUB: &str = "federation.hanse.dev/hub";
-/// The annotation that names the UID of what an object is a copy of.
-pub(super) const SOURCE: &str = "federation.hanse.dev/source-uid";
-
-pub(super) fn mark(object: &mut Value, hub: &str, source: &str) {
-    let metadata = crate::apis::map_mut(object, &["metadata", "labels"]);
-    metadata.insert(HUB.to_owned(), json!(hub));
-    crate::apis::map_mut(object, &["metadata", "annotations"]).insert(SOURCE.to_owned(), json!(source));
-}
-
+/// Selects what this server has put into a cell.
 pub(super) fn selector(hub: &str) -> String {
-    format!("{HUB}={hub}")
+    format!("{}={}", mark::OWNER, mark::label_value(hub))
 }
 
+/// The UID of what an object says it is a copy of.
 pub(super) fn source_of(object: &Value) -> Option<&str> {
-    object["metadata"]["annotations"][SOURCE].as_str()
-}
-
-pub(super) fn hub_of(object: &Value) -> Option<&str> {
-    object["metadata"]["labels"][HUB].as_str()
+    object["metadata"]["annotations"][mark::SOURCE_UID].as_str()
 }
 
 /// A hash of the fields that are ours. Whoever changes one of them takes it from us, and this changes.

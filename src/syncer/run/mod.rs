@@ -8,6 +8,7 @@ mod dispatch;
 mod marks;
 mod namespace;
 mod records;
+mod report;
 mod step;
 mod supervise;
 mod watches;
@@ -48,6 +49,7 @@ pub fn start(
         complete: false,
     };
     tasks.spawn(tell(dispatch, RESYNC, stop.clone()));
+    tasks.spawn(report::controller(client, book, ledger, &post.reports).run(stop.clone()));
     let wishes = Wishes { client: client.clone(), book: book.clone(), hub: hub.clone() };
     let (fleet, ledger) = (fleet.clone(), ledger.clone());
     let supervisor = Supervisor { client: client.clone(), fleet, ledger, wishes, hub, post };

@@ -37,7 +37,15 @@ pub(super) async fn get(client: &Client, id: &CopyId) -> Result<Option<Object>, 
 }
 
 pub(super) async fn placement(client: &Client, id: &CopyId) -> Result<Option<Object>, ApiError> {
-    client.get(&client.at(PLACEMENTS, &id.workspace, None)?.object(source_of(id))).await
+    placement_of(client, &id.workspace, source_of(id)).await
+}
+
+pub(super) async fn placement_of(
+    client: &Client,
+    workspace: &Workspace,
+    uid: &str,
+) -> Result<Option<Object>, ApiError> {
+    client.get(&client.at(PLACEMENTS, workspace, None)?.object(uid)).await
 }
 
 /// The entry of a placement for a cell.

@@ -1,20 +1,23 @@
 //! What a cell should hold, made of an object, the decision about it, and the terms of its rules.
 
-use super::marks;
 use super::namespace;
 use super::records;
-use crate::apis::fnv;
+use crate::apis::FieldPath;
+use crate::apis::definitions::CELLS;
 use crate::fleet::api::{CellPlace, CellResource};
 use crate::fleet::{CopyId, Ledger, Session};
-use crate::scheduler::Terms;
-use crate::scheduler::controller::Rulebook;
+use crate::scheduler::controller::{Rulebook, facts_of, targets_of};
 use crate::scheduler::rule::Strangers;
+use crate::scheduler::{Cell, Target, Terms};
+use crate::syncer::diff::hash;
+use crate::syncer::{Order, Origin, mark, namespace_in_cell, render};
 use apiserver::catalog::ResourceDef;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
 use apiserver::place::{ObjectRef, Workspace};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const NAMESPACES: (&str, &str, &str) = ("", "v1", "namespaces");
@@ -29,21 +32,29 @@ pub(super) struct Wish {
     pub(super) generation: i64,
     /// Which object it is a copy of, as records name it.
     pub(super) source: Value,
-    /// The namespace of the source: its name and UID.
-    namespace: Option<(String, String)>,
+    /// The namespace of the source.
+    namespace: Option<Value>,
     /// What somebody else put there becomes ours.
     pub(super) adopts: bool,
     /// What somebody else put there is as good.
     pub(super) tolerates_strangers: bool,
     pub(super) suspended: bool,
+    /// Fields that the cell decides about.
+    pub(super) retain: BTreeSet<FieldPath>,
+    /// It stays in the cell when it is no longer wanted.
+    pub(super) preserve: bool,
+    /// Why it cannot be made.
+    pub(super) problem: Option<String>,
 }
 
 /// What a wish is made of.
 struct Parts<'a> {
     at: &'a ObjectRef,
-    source: &'a Object,
+    source: &'a Value,
+    namespace: Option<&'a Value>,
     terms: &'a Terms,
-    replicas: Option<i64>,
+    targets: &'a [Target],
+    cell: &'a Cell,
 }
 
 #[derive(Clone)]
@@ -57,7 +68,9 @@ impl Wishes {
     /// What the placement of an object says about a cell.
     pub(super) async fn of(&self, id: &CopyId, session: &Session) -> Result<Option<Wish>, ApiError> {
         let Some(placement) = records::placement(&self.client, id).await? else { return Ok(None) };
-        let Some(entry) = records::wanted(&placement, &session.cell) else { return Ok(None) };
+        if records::wanted(&placement, &session.cell).is_none() {
+            return Ok(None);
+        }
         let named = placement.pointer(&["spec", "source"]).cloned().unwrap_or_default();
         let Some(at) = records::source_place(&self.client, &id.workspace, &named) else { return Ok(None) };
         let source = self.client.get(&at).await?.filter(|source| source.uid() == records::source_of(id));
@@ -69,40 +82,69 @@ impl Wishes {
         if at.namespace().is_some() && namespace.is_none() {
             return Ok(None);
         }
-        let suspended = terms.is_suspended_in(&session.cell.name);
-        let parts = Parts { at: &at, source: &source, terms: &terms, replicas: entry["replicas"].as_i64() };
-        Ok(Some(Wish { suspended, ..self.make(&parts, named, namespace) }))
+        let parts = Parts {
+            at: &at,
+            source: &source.into(),
+            namespace: namespace.as_ref(),
+            terms: &terms,
+            targets: &targets_of(&placement, &session.cell.workspace),
+            cell: &self.facts(session, &terms).await?,
+        };
+        Ok(Some(self.make(&parts, named)))
     }
 
-    fn make(&self, parts: &Parts<'_>, named: Value, namespace: Option<(String, String)>) -> Wish {
-        let Parts { at, source, terms, replicas } = parts;
-        let in_cell = namespace.as_ref().map(|(name, uid)| namespace::name_in_cell(terms.namespaces, name, uid));
-        let mut object = render(source, in_cell.as_deref(), *replicas);
-        marks::mark(&mut object, &self.hub, source.uid());
-        let name = source.name().to_owned();
-        let place = CellPlace { resource: in_cells(at.resource(), source), namespace: in_cell, name };
+    /// What overrides depend on.
+    async fn facts(&self, session: &Session, terms: &Terms) -> Result<Cell, ApiError> {
+        let name = session.cell.name.clone();
+        if terms.overrides.is_empty() {
+            return Ok(Cell { name, ..Cell::default() });
+        }
+        let place = self.client.at(CELLS, &session.cell.workspace, None)?.object(&name);
+        let found = self.client.get(&place).await?;
+        Ok(found.as_ref().map_or_else(|| Cell { name, ..Cell::default() }, facts_of))
+    }
+
+    fn origin(&self, workspace: &Workspace) -> Origin {
+        Origin { owner: self.hub.to_string(), workspace: workspace.to_string() }
+    }
+
+    fn make(&self, parts: &Parts<'_>, named: Value) -> Wish {
+        let Parts { at, source, namespace, terms, targets, cell } = *parts;
+        let origin = self.origin(at.workspace());
+        let rendered = render(&Order { template: source, targets, cell, terms, origin: &origin, namespace });
+        let (object, problem) = match rendered {
+            Ok(rendered) => (rendered.object, None),
+            Err(error) => (Value::Null, Some(error.to_string())),
+        };
+        let meta = |key: &str| source["metadata"][key].as_str().unwrap_or_default().to_owned();
+        let in_cell = namespace.map(|namespace| namespace_in_cell(terms.namespaces, namespace));
         Wish {
-            place,
+            place: CellPlace { resource: in_cells(at.resource(), source), namespace: in_cell, name: meta("name") },
             hash: hash(&object),
             object,
-            generation: source.generation(),
+            generation: source["metadata"]["generation"].as_i64().unwrap_or_default(),
             source: named,
-            namespace,
+            namespace: namespace.cloned(),
             adopts: terms.strangers == Strangers::Adopt,
             tolerates_strangers: false,
-            suspended: false,
+            suspended: terms.is_suspended_in(&cell.name),
+            retain: terms.retain.clone(),
+            preserve: terms.preserve_on_deletion,
+            problem,
         }
     }
 
-    async fn namespace_of(&self, at: &ObjectRef) -> Result<Option<(String, String)>, ApiError> {
+    async fn namespace_of(&self, at: &ObjectRef) -> Result<Option<Value>, ApiError> {
         let Some(name) = at.namespace() else { return Ok(None) };
         let place = self.client.at(NAMESPACES, at.workspace(), None)?.object(name);
-        Ok(self.client.get(&place).await?.map(|namespace| (name.to_owned(), namespace.uid().to_owned())))
+        Ok(self.client.get(&place).await?.map(|found| namespace::source(name, found.uid())))
     }
 
     /// Writes down that the namespace of an object is about to be made in the cell.
     pub(super) async fn ensure_namespace(&self, id: &CopyId, wish: &Wish, session: &Session) -> Result<(), ApiError> {
-        let (Some((name, uid)), Some(in_cell)) = (&wish.namespace, &wish.place.namespace) else { return Ok(()) };
+        let (Some(namespace), Some(in_cell)) = (&wish.namespace, &wish.place.namespace) else { return Ok(()) };
+        let meta = |key: &str| namespace["metadata"][key].as_str().unwrap_or_default();
+        let (name, uid) = (meta("name"), meta("uid"));
         let id = records::id(&id.workspace, uid, &session.cell);
         let source = json!({
             "apiVersion": "v1", "kind": "Namespace", "resource": "namespaces",
@@ -129,10 +171,8 @@ impl Wishes {
         if !used && !stays {
             return Ok(None);
         }
-        let labels = namespace::labels(id.workspace.as_str(), name);
-        let mut object =
-            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": in_cell, "labels": labels } });
-        marks::mark(&mut object, &self.hub, records::source_of(id));
+        let source = namespace::source(name, records::source_of(id));
+        let object = mark::namespace(in_cell, &source, &self.origin(&id.workspace));
         Ok(Some(Wish {
             place: namespace_place(in_cell),
             hash: hash(&object),
@@ -143,6 +183,9 @@ impl Wishes {
             adopts: false,
             tolerates_strangers: same,
             suspended: false,
+            retain: BTreeSet::new(),
+            preserve: false,
+            problem: None,
         }))
     }
 
@@ -153,20 +196,17 @@ impl Wishes {
     }
 }
 
-fn hash(object: &Value) -> String {
-    format!("{:016x}", fnv::hash_64(object.to_string().as_bytes()))
-}
-
 /// The resource as it is served here; a cell that does not serve it will say so.
-fn in_cells(resource: &ResourceDef, source: &Object) -> CellResource {
-    let api_version = source.api_version();
+fn in_cells(resource: &ResourceDef, source: &Value) -> CellResource {
+    let word = |key: &str| source[key].as_str().unwrap_or_default();
+    let api_version = word("apiVersion");
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     CellResource {
         group: group.to_owned(),
         version: version.to_owned(),
         plural: resource.plural.clone(),
-        kind: source.kind().to_owned(),
-        namespaced: !source.namespace().is_empty(),
+        kind: word("kind").to_owned(),
+        namespaced: resource.namespaced,
     }
 }
 
@@ -179,27 +219,4 @@ pub(super) fn namespace_place(name: &str) -> CellPlace {
         namespaced: false,
     };
     CellPlace { resource, namespace: None, name: name.to_owned() }
-}
-
-/// The object as it goes into the cell.
-fn render(source: &Object, namespace: Option<&str>, replicas: Option<i64>) -> Value {
-    let mut object = Value::from(source.clone());
-    let kept = |key: &str| source.pointer(&["metadata", key]).cloned();
-    let mut metadata = json!({ "name": source.name() });
-    for key in ["labels", "annotations"] {
-        if let Some(value) = kept(key) {
-            metadata[key] = value;
-        }
-    }
-    if let Some(namespace) = namespace {
-        metadata["namespace"] = json!(namespace);
-    }
-    object["metadata"] = metadata;
-    if let Some(map) = object.as_object_mut() {
-        map.remove("status");
-    }
-    if let Some(replicas) = replicas {
-        crate::apis::map_mut(&mut object, &["spec"]).insert("replicas".to_owned(), json!(replicas));
-    }
-    object
 }

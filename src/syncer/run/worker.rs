@@ -1,7 +1,6 @@
 //! One cell, made to hold what it should: looks at one copy at a time, decides by `step`, and acts.
 
 use super::actual::{Actual, Actuals, Known};
-use super::marks;
 use super::namespace;
 use super::records;
 use super::step::{Recorded, Situation, Step, step};
@@ -10,6 +9,7 @@ use super::wish::{Wish, Wishes};
 use crate::controller::{Action, Reconciler};
 use crate::fleet::api::{CellError, CellPlace};
 use crate::fleet::{CopyId, Ledger, Session};
+use crate::syncer::mark::{self, Belongs};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
@@ -145,25 +145,33 @@ impl Worker {
             Err(error) => return self.failed(id, record, &error).await,
         };
         let Some(there) = there else { return self.apply(id, wish, record).await };
-        let source = marks::source_of(&there);
-        if marks::hub_of(&there) == Some(&*self.hub) && source == Some(records::source_of(id)) {
-            return self.apply(id, wish, record).await;
-        }
-        if wish.adopts {
+        // What a predecessor left is on its way out; it is never taken over.
+        let predecessor = matches!(mark::belongs(&there, &self.hub), Belongs::Us(_));
+        if self.is_ours(&there, id) || (wish.adopts && !predecessor) {
             return self.apply(id, wish, record).await;
         }
         if wish.tolerates_strangers {
             records::tell(&self.client, record, id, &json!({ "applied": "True", "reason": FOUND })).await?;
             return Ok(Action::Done);
         }
-        let message = format!("{} is there already and belongs to somebody else", wish.place);
-        let why = json!({ "applied": "False", "reason": "Stranger", "message": message });
+        let (reason, whose) =
+            if predecessor { ("Predecessor", "a predecessor") } else { ("Stranger", "somebody else") };
+        let message = format!("{} is there already and belongs to {whose}", wish.place);
+        let why = json!({ "applied": "False", "reason": reason, "message": message });
         records::tell(&self.client, record, id, &why).await?;
         Ok(Action::After(RECHECK))
     }
 
     async fn apply(&self, id: &CopyId, wish: &Wish, record: &Object) -> Result<Action, ApiError> {
-        match self.session.api.apply(&wish.place, &wish.object, true).await {
+        if let Some(problem) = &wish.problem {
+            let why = json!({ "applied": "False", "reason": "CannotOverride", "message": problem });
+            return records::tell(&self.client, record, id, &why).await.map(|()| Action::Done);
+        }
+        let object = match self.retaining(wish).await {
+            Ok(object) => object,
+            Err(error) => return self.failed(id, record, &error).await,
+        };
+        match self.session.api.apply(&wish.place, &object, true).await {
             Ok(applied) => {
                 let actual = Actual::read(&applied.object);
                 self.actuals.put(&wish.place.resource, &applied.object);
@@ -172,6 +180,17 @@ impl Worker {
             }
             Err(error) => self.failed(id, record, &error).await,
         }
+    }
+
+    /// What is wanted, with what the cell has decided about.
+    async fn retaining(&self, wish: &Wish) -> Result<Value, CellError> {
+        let mut object = wish.object.clone();
+        if !wish.retain.is_empty()
+            && let Some(there) = self.session.api.get(&wish.place).await?
+        {
+            wish.retain.iter().for_each(|path| path.carry(&there, &mut object));
+        }
+        Ok(object)
     }
 
     async fn withdraw(&self, id: &CopyId, record: &Object) -> Result<Action, ApiError> {
@@ -187,6 +206,9 @@ impl Worker {
                 Err(error) => return self.failed(id, record, &error).await,
             }
         }
+        if record.pointer(&["status", "preserve"]) == Some(&json!(true)) {
+            return self.release(id, &place, record).await;
+        }
         match self.session.api.delete(&place, &uid).await {
             Ok(Some(there)) if there["metadata"]["uid"] == uid.as_str() => Ok(Action::After(RECHECK)),
             Ok(_) => records::forget(&self.client, id).await.map(|()| Action::Done),
@@ -194,8 +216,22 @@ impl Worker {
         }
     }
 
+    /// Leaves it in the cell, as if nobody had ever put it there.
+    async fn release(&self, id: &CopyId, place: &CellPlace, record: &Object) -> Result<Action, ApiError> {
+        let released = match self.session.api.get(place).await {
+            Ok(Some(there)) if self.is_ours(&there, id) => {
+                self.session.api.merge(place, &mark::release(&there)).await.map(drop)
+            }
+            looked => looked.map(drop),
+        };
+        match released {
+            Ok(()) => records::forget(&self.client, id).await.map(|()| Action::Done),
+            Err(error) => self.failed(id, record, &error).await,
+        }
+    }
+
     fn is_ours(&self, object: &Value, id: &CopyId) -> bool {
-        marks::hub_of(object) == Some(&*self.hub) && marks::source_of(object) == Some(records::source_of(id))
+        mark::belongs(object, &self.hub) == Belongs::Us(records::source_of(id).to_owned())
     }
 
     /// Says what went wrong, and that it is tried again.
@@ -222,6 +258,6 @@ fn status(actual: &Actual, wish: &Wish) -> Value {
     json!({
         "hash": wish.hash, "fields": actual.fields, "uid": actual.uid, "generation": wish.generation,
         "cellGeneration": actual.generation, "observed": actual.status, "applied": "True",
-        "reason": "", "message": "",
+        "reason": "", "message": "", "preserve": wish.preserve,
     })
 }
