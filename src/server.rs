@@ -129,8 +129,8 @@ async fn federate(
     let book: Arc<dyn Rulebook> = Arc::new(Book::default());
     let ledger = Arc::new(Ledger::default());
     let connector = Arc::new(Connector { pipeline: pipeline.clone() });
-    let fleet = fleet::start(&client("fleet"), connector, &ledger, &tasks, stop);
-    scheduler::start(&client("scheduler"), &book, &ledger, &tasks, stop);
+    let fleet = fleet::start(&client("fleet"), connector, (&ledger, fleet::Pace::default()), &tasks, stop);
+    scheduler::start(&client("scheduler"), &book, &tasks, stop);
     let hub = identity(&client("fleet")).await?;
     syncer::start(&client("syncer"), &hub, &book, (&fleet, &ledger), &tasks, stop);
     tasks.close();

@@ -300,7 +300,6 @@ const ROOT_EDGES: [(&str, &str); 26] = [
     ("fleet", "controller"),
     ("scheduler", "apis"),
     ("scheduler", "controller"),
-    ("scheduler", "fleet"),
     ("server", "apis"),
     ("server", "bootstrap"),
     ("server", "config"),

@@ -88,12 +88,13 @@ fn conditions() -> Value {
     list(&condition)
 }
 
-/// A place where objects can go. `spec.access` says how it is reached.
+/// A place where objects can go. `spec` says how it is reached.
 fn cells() -> Value {
-    let access = object(&[("secretRef", texts(&["namespace", "name", "key"])), ("workspace", text())]);
     let taint = texts(&["key", "value", "effect"]);
     let spec = object(&[
-        ("access", access),
+        ("secretRef", texts(&["namespace", "name"])),
+        ("workspace", text()),
+        ("apiEndpoint", text()),
         ("region", text()),
         ("zones", list(&text())),
         ("provider", text()),
@@ -101,12 +102,7 @@ fn cells() -> Value {
     ]);
     let resource = texts(&["name", "kind"]);
     let api = object(&[("groupVersion", text()), ("resources", list(&resource))]);
-    let status = object(&[
-        ("conditions", conditions()),
-        ("version", text()),
-        ("apiResources", list(&api)),
-        ("capacity", open()),
-    ]);
+    let status = object(&[("conditions", conditions()), ("kubernetesVersion", text()), ("apiEnablements", list(&api))]);
     definition(Sketch {
         plural: CELLS.2,
         singular: "cell",
@@ -115,7 +111,7 @@ fn cells() -> Value {
         status,
         status_apart: true,
         columns: &[
-            ("Version", "string", ".status.version"),
+            ("Version", "string", ".status.kubernetesVersion"),
             ("Region", "string", ".spec.region"),
             ("Ready", "string", ".status.conditions[?(@.type=='Ready')].status"),
         ],

@@ -100,14 +100,13 @@ impl Looker {
     }
 
     async fn connect(&self, cell: &Value) -> Result<Arc<dyn CellApi>, Error> {
-        let access = &cell["spec"]["access"];
-        if let Some(workspace) = access["workspace"].as_str() {
+        let spec = &cell["spec"];
+        if let Some(workspace) = spec["workspace"].as_str() {
             return remote(&kubeconfig::in_workspace(&self.kubeconfig, workspace)?).map_err(Error::Hub);
         }
-        let word = |key: &str| access["secretRef"][key].as_str().unwrap_or_default();
+        let word = |key: &str| spec["secretRef"][key].as_str().unwrap_or_default();
         let secret = self.hub.get(&hub::secret(word("namespace"), word("name"))).await.map_err(Error::Hub)?;
-        let key = if word("key").is_empty() { KUBECONFIG_KEY } else { word("key") };
-        let data = secret.unwrap_or_default()["data"][key].as_str().unwrap_or_default().to_owned();
+        let data = secret.unwrap_or_default()["data"][KUBECONFIG_KEY].as_str().unwrap_or_default().to_owned();
         let text = String::from_utf8(STANDARD.decode(data).unwrap_or_default()).unwrap_or_default();
         remote(&text).map_err(Error::Hub)
     }

@@ -7,11 +7,23 @@ use std::time::Duration;
 const FAILURES: u32 = 3;
 /// Successes in a row after which a cell that was lost is ready again.
 const SUCCESSES: u32 = 2;
-/// How often a cell is asked; sooner while it is not clear how it is.
-const EVERY: Duration = Duration::from_secs(10);
-const SOON: Duration = Duration::from_secs(1);
-/// A cell that is away is asked less and less often, up to this.
-const AWAY: Duration = Duration::from_secs(15);
+/// How often cells are asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// When all is well.
+    pub every: Duration,
+    /// While it is not clear how it is.
+    pub soon: Duration,
+    /// A cell that is away is asked less and less often, up to this.
+    pub away: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { every: seconds(10), soon: seconds(1), away: seconds(15) }
+    }
+}
 
 /// What a cell is taken for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,16 +72,16 @@ impl Standing {
     }
 
     /// When to ask again; `chance`, a number below 100, spreads cells over time.
-    pub(super) fn next(&self, chance: u64) -> Duration {
+    pub(super) fn next(&self, pace: Pace, chance: u64) -> Duration {
         let doubtful = match self.verdict {
             Some(Verdict::Ready) => self.failures > 0,
             Some(_) => self.successes > 0,
             None => true,
         };
         let base = match self.verdict {
-            _ if doubtful => SOON,
-            Some(Verdict::Ready) => EVERY,
-            _ => SOON.saturating_mul(self.failures.max(1)).min(AWAY),
+            _ if doubtful => pace.soon,
+            Some(Verdict::Ready) => pace.every,
+            _ => pace.soon.saturating_mul(self.failures.max(1)).min(pace.away),
         };
         base + base.mul_f64(chance.min(100) as f64 / 500.0)
     }
@@ -120,10 +132,10 @@ mod tests {
 
     #[test]
     fn doubt_is_settled_soon_and_probes_are_spread() {
-        let ready = Standing::default().after(Ok(()));
-        assert_eq!(ready.next(0), EVERY);
-        assert!(ready.next(99) > EVERY && ready.next(99) < EVERY.mul_f64(1.2));
+        let (pace, ready) = (Pace::default(), Standing::default().after(Ok(())));
+        assert_eq!(ready.next(pace, 0), pace.every);
+        assert!(ready.next(pace, 99) > pace.every && ready.next(pace, 99) < pace.every.mul_f64(1.2));
         let doubtful = ready.after(Err(&CellError::Unreachable(String::new())));
-        assert_eq!(doubtful.next(0), SOON);
+        assert_eq!(doubtful.next(pace, 0), pace.soon);
     }
 }

@@ -18,6 +18,7 @@ mod transport;
 mod trust;
 
 pub use cell::{CellId, KUBECONFIG_KEY, LOST};
+pub use health::Pace;
 pub use ledger::{CopyFacts, CopyId, CopyKind, Ledger};
 pub use session::{Access, Connect, Connector, Fleet, Session, remote};
 
@@ -30,11 +31,11 @@ use tokio_util::task::TaskTracker;
 pub fn start(
     client: &Client,
     connect: Arc<dyn Connect>,
-    ledger: &Arc<Ledger>,
+    (ledger, pace): (&Arc<Ledger>, Pace),
     tasks: &TaskTracker,
     stop: &CancellationToken,
 ) -> Fleet {
     let fleet = Fleet::default();
-    tasks.spawn(registry::controller(client, connect, &fleet, ledger).run(stop.clone()));
+    tasks.spawn(registry::controller(client, connect, &fleet, ledger, pace).run(stop.clone()));
     fleet
 }

@@ -1,8 +1,8 @@
 //! Keeps the cells: connects to what their objects describe, asks how they are, and writes down what changed.
 
 use super::api::{CellError, CellResource};
-use super::cell::{AccessRef, CellId, access_ref, is_lost};
-use super::health::{Standing, Verdict};
+use super::cell::{AccessRef, CellId, access_ref, is_lost, kubeconfig};
+use super::health::{Pace, Standing, Verdict};
 use super::ledger::Ledger;
 use super::session::{Access, Connect, Fleet, Session};
 use crate::apis::definitions::{CELLS, CLEANUP};
@@ -13,8 +13,6 @@ use apiserver::keyspace;
 use apiserver::object::{Object, timestamp};
 use apiserver::place::ObjectRef;
 use apiserver::strategy::Part;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -37,9 +35,10 @@ pub(super) fn controller(
     connect: Arc<dyn Connect>,
     fleet: &Fleet,
     ledger: &Arc<Ledger>,
+    pace: Pace,
 ) -> Controller<Registry> {
     let (fleet, ledger) = (fleet.clone(), ledger.clone());
-    let registry = Registry { client: client.clone(), connect, fleet, ledger, known: Mutex::default() };
+    let registry = Registry { client: client.clone(), connect, fleet, ledger, pace, known: Mutex::default() };
     Controller::new(registry).source(changes_of(client, CELLS, cell_of)).workers(PROBED_AT_ONCE)
 }
 
@@ -53,6 +52,7 @@ pub(super) struct Registry {
     connect: Arc<dyn Connect>,
     fleet: Fleet,
     ledger: Arc<Ledger>,
+    pace: Pace,
     /// What is known of each cell. Held for one operation.
     known: Mutex<HashMap<CellId, Known>>,
 }
@@ -90,7 +90,7 @@ impl Reconciler for Registry {
             Err(error) => self.unusable(id, &error),
         };
         self.record(&place, &cell, &probed).await?;
-        let next = probed.standing.next(self.client.ambient().below(100));
+        let next = probed.standing.next(self.pace, self.client.ambient().below(100));
         Ok(Action::After(if cell.is_deleting() { next.min(LEAVING) } else { next }))
     }
 }
@@ -156,17 +156,14 @@ impl Registry {
         let unusable = |why: String| CellError::Unusable(why);
         match access_ref(cell) {
             AccessRef::Workspace(workspace) => Ok(Access::Workspace(workspace)),
-            AccessRef::Nothing => Err(unusable("spec.access says nothing".to_owned())),
-            AccessRef::Secret { namespace, name, key } => {
+            AccessRef::Nothing => Err(unusable("spec says neither secretRef nor workspace".to_owned())),
+            AccessRef::Secret { namespace, name } => {
                 let secrets = self.client.at(SECRETS, &id.workspace, Some(&namespace));
                 let place = secrets.map_err(|error| unusable(error.message().to_owned()))?.object(&name);
                 let secret = self.client.get(&place).await.map_err(|error| unusable(error.message().to_owned()))?;
                 let secret = secret.ok_or_else(|| unusable(format!("there is no secret {namespace}/{name}")))?;
-                let bytes = STANDARD.decode(secret.text(&["data", &key])).unwrap_or_default();
-                let text = String::from_utf8(bytes).unwrap_or_default();
-                if text.is_empty() {
-                    return Err(unusable(format!("secret {namespace}/{name} has no {key}")));
-                }
+                let text = kubeconfig(cell, &secret);
+                let text = text.ok_or_else(|| unusable(format!("secret {namespace}/{name} has no kubeconfig")))?;
                 Ok(Access::Kubeconfig(text))
             }
         }
@@ -236,13 +233,13 @@ fn status_patch(cell: &Object, probed: &Probed, now: &Value) -> Value {
         let others = cell.items(&["status", "conditions"]).filter(|condition| condition["type"] != "Ready").cloned();
         patch["conditions"] = others.chain([ready]).collect();
     }
-    if !probed.version.is_empty() && cell.text(&["status", "version"]) != probed.version {
-        patch["version"] = json!(probed.version);
+    if !probed.version.is_empty() && cell.text(&["status", "kubernetesVersion"]) != probed.version {
+        patch["kubernetesVersion"] = json!(probed.version);
     }
     if let Some(resources) = &probed.resources {
         let served = summary(resources);
-        if cell.pointer(&["status", "apiResources"]) != Some(&served) {
-            patch["apiResources"] = served;
+        if cell.pointer(&["status", "apiEnablements"]) != Some(&served) {
+            patch["apiEnablements"] = served;
         }
     }
     patch

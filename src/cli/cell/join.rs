@@ -60,12 +60,12 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
         belong(&*hub, &flags.name, &made.object).await?;
     }
     let ready = wait(&hub, flags).await?;
-    let version = ready["status"]["version"].as_str().unwrap_or_default();
+    let version = ready["status"]["kubernetesVersion"].as_str().unwrap_or_default();
     Ok(answer(&format!("cell {} joined: ready, {version}\n", flags.name))?)
 }
 
 fn spec(flags: &Flags, access: Value) -> Value {
-    let mut spec = json!({ "access": access });
+    let mut spec = access;
     for (key, value) in [("region", &flags.region), ("provider", &flags.provider)] {
         if let Some(value) = value {
             spec[key] = json!(value);
@@ -94,7 +94,7 @@ async fn keep(hub: &dyn CellApi, name: &str, path: &Path) -> Result<Value, Error
     let made = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
     hub.apply(&hub::namespace(NAMESPACE), &made, true).await.map_err(Error::Hub)?;
     hub.apply(&secret(name), &kept(name, &flat), true).await.map_err(Error::Hub)?;
-    Ok(json!({ "secretRef": { "namespace": NAMESPACE, "name": name, "key": KUBECONFIG_KEY } }))
+    Ok(json!({ "secretRef": { "namespace": NAMESPACE, "name": name } }))
 }
 
 fn secret(name: &str) -> CellPlace {

@@ -42,7 +42,7 @@ fn row(cell: &Value, copies: &[Value]) -> [String; 6] {
     let ready = hub::condition(cell, "Ready").map_or("Unknown".to_owned(), |ready| word(&ready["status"]));
     let why = if hub::is_ready(cell) { String::new() } else { hub::why_not(cell) };
     let copies = hub::number_in(copies, name).to_string();
-    [name.to_owned(), ready, word(&cell["status"]["version"]), word(&cell["spec"]["region"]), copies, why]
+    [name.to_owned(), ready, word(&cell["status"]["kubernetesVersion"]), word(&cell["spec"]["region"]), copies, why]
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
         let cell = |name: &str, status: &str| {
             let ready = json!([{ "type": "Ready", "status": status, "message": "no answer" }]);
             json!({ "metadata": { "name": name }, "spec": { "region": "eu" },
-                    "status": { "version": "v1", "conditions": ready } })
+                    "status": { "kubernetesVersion": "v1", "conditions": ready } })
         };
         let copies = [json!({ "spec": { "cell": { "name": "a" } } })];
         let text = table(&[cell("a", "True"), cell("long-name", "Unknown")], &copies);

@@ -32,7 +32,7 @@ fn taint(tree: &Value) -> Option<Taint> {
 
 fn serves(cell: &Object) -> Serves {
     let mut kinds = BTreeSet::new();
-    for version in cell.items(&["status", "apiResources"]) {
+    for version in cell.items(&["status", "apiEnablements"]) {
         let api_version = version["groupVersion"].as_str().unwrap_or_default();
         let resources = version["resources"].as_array().into_iter().flatten();
         let named = resources.filter_map(|resource| resource["kind"].as_str());

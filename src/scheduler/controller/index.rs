@@ -5,7 +5,7 @@ use crate::scheduler::cell::Cell;
 use apiserver::object::Object;
 use apiserver::place::Workspace;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use storage::Key;
+use storage::{Key, Revision};
 
 /// It holds as much as there are cells and placements.
 #[derive(Debug, Default)]
@@ -15,6 +15,10 @@ pub(super) struct Index {
     cells: HashMap<Workspace, BTreeMap<String, Cell>>,
     /// The placements of an object, by the UIDs they are of: more than one when it was deleted and made anew.
     placements: HashMap<Key, BTreeSet<String>>,
+    /// How many copies there are of an object, by its UID.
+    copies: HashMap<String, usize>,
+    /// Everything up to this is known.
+    pub(super) revision: Revision,
 }
 
 impl Index {
@@ -41,6 +45,19 @@ impl Index {
         if uids.is_empty() {
             self.placements.remove(source);
         }
+    }
+
+    pub(super) fn learn_copy(&mut self, source: &str, before: bool, now: bool) {
+        let copies = self.copies.entry(source.to_owned()).or_default();
+        *copies = (*copies + usize::from(now)).saturating_sub(usize::from(before));
+        if *copies == 0 {
+            self.copies.remove(source);
+        }
+    }
+
+    /// Whether no cell has a copy; `None` if that is not known as of this revision.
+    pub(super) fn is_gone(&self, source: &str, since: Revision) -> Option<bool> {
+        (self.complete && self.revision >= since).then(|| !self.copies.contains_key(source))
     }
 
     pub(super) fn is_placed(&self, source: &Key) -> bool {

@@ -17,7 +17,6 @@ pub use record::targets_of;
 use super::{Mode, Placement, Seen, plan};
 use crate::apis::definitions::{CLEANUP, PLACEMENTS};
 use crate::controller::{Action, Controller, Reconciler};
-use crate::fleet::Ledger;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::keyspace;
@@ -44,16 +43,10 @@ const DECIDED_AT_ONCE: usize = 64;
 const LAG: Duration = Duration::from_millis(5);
 
 /// Starts to place the objects of all workspaces. Ends when `stop` is cancelled.
-pub fn start(
-    client: &Client,
-    book: &Arc<dyn Rulebook>,
-    ledger: &Arc<Ledger>,
-    tasks: &TaskTracker,
-    stop: &CancellationToken,
-) {
+pub fn start(client: &Client, book: &Arc<dyn Rulebook>, tasks: &TaskTracker, stop: &CancellationToken) {
     let index = Arc::new(Mutex::new(Index::default()));
-    let source = Everything { client: client.clone(), book: book.clone(), index: index.clone() };
-    let scheduler = Scheduler { client: client.clone(), book: book.clone(), ledger: ledger.clone(), index };
+    let source = Everything { client: client.clone(), book: book.clone(), index: index.clone(), since: Revision::ZERO };
+    let scheduler = Scheduler { client: client.clone(), book: book.clone(), index };
     let controller = Controller::new(scheduler).source(source).workers(DECIDED_AT_ONCE);
     tasks.spawn(controller.run(stop.clone()));
 }
@@ -61,7 +54,6 @@ pub fn start(
 struct Scheduler {
     client: Client,
     book: Arc<dyn Rulebook>,
-    ledger: Arc<Ledger>,
     /// Held for one question, and together with no other lock.
     index: Arc<Mutex<Index>>,
 }
@@ -102,8 +94,16 @@ impl Reconciler for Scheduler {
 enum Retired {
     /// Nothing is left to do now; the end of a copy brings it back here.
     Done,
-    /// The ledger has to catch up.
+    /// The index has to catch up, or the object was changed while it was looked at.
     Waiting,
+}
+
+/// How a write of something that was read before ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Changed {
+    Done,
+    /// Somebody else was faster, or it is gone: it has to be read anew.
+    Meanwhile,
 }
 
 impl Scheduler {
@@ -116,8 +116,9 @@ impl Scheduler {
         let place = self.record_of(at.workspace(), source.uid())?;
         let written = self.client.get(&place).await?;
         let decided = self.decide(&tree, &rules, written.as_ref());
-        if decided.iter().any(|decided| !decided.placement.targets.is_empty()) && !self.hold(at, source).await? {
-            return Ok(Retired::Done);
+        let somewhere = decided.iter().any(|decided| !decided.placement.targets.is_empty());
+        if somewhere && self.hold(at, source).await? == Changed::Meanwhile {
+            return Ok(Retired::Waiting);
         }
         let rules: Vec<_> = rules.into_iter().map(|bound| bound.rule).collect();
         let wanted = record::write(record::source(at, source), &decided, &rules);
@@ -168,23 +169,22 @@ impl Scheduler {
         Ok(Retired::Done)
     }
 
-    /// Sees to it that the object waits for its copies when it is deleted. `false`: it is too late for that.
-    async fn hold(&self, at: &ObjectRef, source: &Object) -> Result<bool, ApiError> {
+    /// Sees to it that the object waits for its copies when it is deleted.
+    async fn hold(&self, at: &ObjectRef, source: &Object) -> Result<Changed, ApiError> {
         if source.finalizers().any(|name| name == CLEANUP) {
-            return Ok(true);
+            return Ok(Changed::Done);
         }
         let held: Vec<&str> = source.finalizers().chain([CLEANUP]).collect();
         self.finalizers(at, source, &held).await
     }
 
-    /// `false`: it is gone, or was changed meanwhile and comes here again.
-    async fn finalizers(&self, at: &ObjectRef, source: &Object, finalizers: &[&str]) -> Result<bool, ApiError> {
+    async fn finalizers(&self, at: &ObjectRef, source: &Object, finalizers: &[&str]) -> Result<Changed, ApiError> {
         let metadata = json!({
             "uid": source.uid(), "resourceVersion": source.resource_version(), "finalizers": finalizers,
         });
         match self.client.merge(at, Part::Main, &json!({ "metadata": metadata })).await {
-            Ok(_) => Ok(true),
-            Err(error) if matches!(error.code(), 404 | 409) => Ok(false),
+            Ok(_) => Ok(Changed::Done),
+            Err(error) if matches!(error.code(), 404 | 409) => Ok(Changed::Meanwhile),
             Err(error) => Err(error),
         }
     }
@@ -211,7 +211,9 @@ impl Scheduler {
         }
         if held {
             let left: Vec<&str> = source.finalizers().filter(|name| *name != CLEANUP).collect();
-            self.finalizers(at, source, &left).await?;
+            if self.finalizers(at, source, &left).await? == Changed::Meanwhile {
+                return Ok(Retired::Waiting);
+            }
         }
         self.forget(&place, record.as_ref()).await
     }
@@ -234,7 +236,7 @@ impl Scheduler {
     /// Whether no cell has a copy of it; `None` if that is not known as of the last change of `since`.
     fn is_gone(&self, uid: &str, since: &Object) -> Option<bool> {
         let revision = since.resource_version().parse().map(Revision).unwrap_or_default();
-        self.ledger.knows(revision).then(|| self.ledger.of_source(uid).is_empty())
+        self.index.lock().is_gone(uid, revision)
     }
 
     async fn forget(&self, place: &ObjectRef, record: Option<&Object>) -> Result<Retired, ApiError> {

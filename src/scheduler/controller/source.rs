@@ -12,13 +12,15 @@ use apiserver::place::{Collection, Workspace};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::sync::Arc;
-use storage::{Key, ReadError, Version};
+use storage::{Key, ReadError, Revision, Version};
 
 /// Follows everything; what no rule speaks of costs a look at its kind.
 pub(super) struct Everything {
     pub(super) client: Client,
     pub(super) book: Arc<dyn Rulebook>,
     pub(super) index: Arc<Mutex<Index>>,
+    /// The revision of what there was to begin with.
+    pub(super) since: Revision,
 }
 
 impl Source for Everything {
@@ -27,10 +29,30 @@ impl Source for Everything {
     fn follow(&mut self) -> Result<Follow, ReadError> {
         *self.index.lock() = Index::default();
         self.book.forget();
-        self.client.follow_all()
+        let follow = self.client.follow_all()?;
+        self.since = follow.since();
+        Ok(follow)
     }
 
     fn keys(&mut self, seen: &Seen) -> Vec<Key> {
+        let keys = self.concerned(seen);
+        // Whoever is woken finds in the index what woke them.
+        self.index.lock().revision = seen.revision;
+        keys
+    }
+
+    fn caught_up(&mut self) {
+        let mut index = self.index.lock();
+        (index.complete, index.revision) = (true, self.since);
+    }
+}
+
+fn object(version: Option<&Version>) -> Option<Object> {
+    Object::parse(&version?.value).ok()
+}
+
+impl Everything {
+    fn concerned(&self, seen: &Seen) -> Vec<Key> {
         let Some(parts) = keyspace::parse(&seen.key) else { return Vec::new() };
         let workspace = Workspace::new(parts.workspace);
         if parts.group == GROUP {
@@ -41,9 +63,7 @@ impl Source for Everything {
                 return self.of_placement(&workspace, parts.name, seen);
             }
             if parts.resource == COPIES.2 {
-                // A copy that is gone is what a deletion waits for.
-                let gone = seen.now.is_none().then_some(seen.before.as_ref()).flatten();
-                return gone.and_then(|copy| self.source_of(&workspace, copy)).into_iter().collect();
+                return self.of_copy(&workspace, seen).into_iter().collect();
             }
         }
         if self.book.reads(parts.group, parts.resource) {
@@ -54,16 +74,14 @@ impl Source for Everything {
         self.of_object(parts, seen).into_iter().collect()
     }
 
-    fn caught_up(&mut self) {
-        self.index.lock().complete = true;
+    /// A copy that is gone is what a deletion waits for.
+    fn of_copy(&self, workspace: &Workspace, seen: &Seen) -> Option<Key> {
+        let copy = seen.now.as_ref().or(seen.before.as_ref())?;
+        let uid = Peek::new(copy).text(&["spec", "source", "uid"])?;
+        self.index.lock().learn_copy(&uid, seen.before.is_some(), seen.now.is_some());
+        if seen.now.is_none() { self.source_of(workspace, copy) } else { None }
     }
-}
 
-fn object(version: Option<&Version>) -> Option<Object> {
-    Object::parse(&version?.value).ok()
-}
-
-impl Everything {
     fn of_object(&self, parts: Parts<'_>, seen: &Seen) -> Option<Key> {
         let version = seen.now.as_ref().or(seen.before.as_ref())?;
         let kind = Peek::new(version).text(&["kind"])?;
