@@ -47,7 +47,7 @@ PROCS ?= 6
 TOPIC ?=
 # What a kube-apiserver needs beside it to do what Hanse does by itself.
 UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-controller,root-ca-certificate-publisher-controller,$\
-	persistentvolumeclaim-protection-controller,persistentvolume-protection-controller
+	persistentvolumeclaim-protection-controller,persistentvolume-protection-controller,clusterrole-aggregation-controller
 
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
@@ -106,6 +106,7 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 	cd apiserver/generate/hooks && go run .
 	cd apiserver/generate/rules && go run .
 	cd apiserver/generate/policies && go run .
+	cd apiserver/generate/authorize && go run .
 	cd expression/generate && go run .
 
 bench: bench-storage bench-api bench-extend ## Measure everything that can be measured

@@ -1,5 +1,9 @@
 //! What the server is told before it starts. Flags and environment are read here and nowhere else.
 
+mod authentication;
+
+pub use authentication::{AuthenticationError, AuthenticationFlags, Reload, Vouching};
+
 use certs::SubjectName;
 use clap::{Args, ValueEnum};
 use std::net::SocketAddr;
@@ -23,6 +27,7 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Names besides its own that clients reach the server by.
     pub names: Vec<SubjectName>,
+    pub authentication: AuthenticationFlags,
 }
 
 /// The flags of `hanse serve`.
@@ -49,6 +54,8 @@ pub struct ServeFlags {
     /// The largest value that is accepted
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().value_bytes_max)]
     pub value_bytes_max: usize,
+    #[command(flatten)]
+    pub authentication: AuthenticationFlags,
     #[cfg(feature = "etcd")]
     #[command(flatten)]
     pub etcd: EtcdFlags,
@@ -115,7 +122,8 @@ impl TryFrom<ServeFlags> for Config {
             StorageKind::Sled => Place::Dir { dir: flags.data_dir.clone(), engine: Engine::Sled },
         };
         let names = flags.tls_san.iter().map(|name| subject_name(name)).collect();
-        Ok(Self { place, storage, data_dir: flags.data_dir, listen: flags.listen, names })
+        let ServeFlags { data_dir, listen, authentication, .. } = flags;
+        Ok(Self { place, storage, data_dir, listen, names, authentication })
     }
 }
 

@@ -1,6 +1,9 @@
 //! What the server proves itself with, and what it hands to its administrator: made on the first start, kept after.
 
-use apiserver::auth::{KeyError, MASTERS, TokenIssuer};
+use apiserver::ambient::Ambient;
+use apiserver::auth::{KeyError, MASTERS, TokenIssuer, user_of_certificate};
+use apiserver::pipeline::Peer;
+use apiserver::serve::Recognise;
 use certs::kubeconfig::{Cluster, Context, Credential, Kubeconfig, User};
 use certs::{Authority, Identity, KeyPair, SigningKey, Subject, SubjectName, Validity};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig, server::VerifierBuilderError};
@@ -41,10 +44,18 @@ pub enum CredentialsError {
     Tokens(#[from] KeyError),
 }
 
-/// Everything that a server proves itself with.
-#[derive(Debug)]
+/// Who signs for others besides this server itself, in PEM.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Authorities<'a> {
+    pub clients: Option<&'a str>,
+    pub proxies: Option<&'a str>,
+}
+
+/// Everything that a server proves itself with, and recognises others by.
 pub struct Credentials {
     pub tls: Arc<ServerConfig>,
+    /// Tells clients and front proxies by their certificates.
+    pub recognise: Recognise,
     pub tokens: TokenIssuer,
     pub ca_pem: String,
     admin: KeyPair,
@@ -52,9 +63,21 @@ pub struct Credentials {
     dir: PathBuf,
 }
 
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Credentials").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
 impl Credentials {
     /// Opens what is kept in `dir/certs`, or makes it.
-    pub fn open(dir: &Path, names: &[SubjectName], now: SystemTime) -> Result<Self, CredentialsError> {
+    pub fn open(
+        dir: &Path,
+        names: &[SubjectName],
+        others: Authorities<'_>,
+        ambient: &Ambient,
+    ) -> Result<Self, CredentialsError> {
+        let now = moment(ambient);
         let kept = dir.join("certs");
         std::fs::create_dir_all(&kept).map_err(|source| CredentialsError::Dir { dir: kept.clone(), source })?;
         let authority = Authority::open_or_create(&kept, now)?;
@@ -71,14 +94,26 @@ impl Credentials {
         let shard_admin = pair("shard-admin", &client("shard-admin", &[MASTERS]))?;
         let signing = SigningKey::open_or_create(&kept)?;
         let tokens = TokenIssuer::new(ISSUER, signing.private_pem().as_bytes(), signing.public_pem().as_bytes())?;
-        let tls = Arc::new(tls(&server, authority.cert_pem())?);
-        Ok(Self { tls, tokens, ca_pem: authority.cert_pem().to_owned(), admin, shard_admin, dir: dir.to_owned() })
+        let clients = format!("{}\n{}", authority.cert_pem(), others.clients.unwrap_or_default());
+        let everybody = format!("{clients}\n{}", others.proxies.unwrap_or_default());
+        let tls = Arc::new(tls(&server, verifier(&everybody)?)?);
+        let proxies = others.proxies.map(verifier).transpose()?;
+        let recognise = recognise(verifier(&clients)?, proxies, ambient.clone());
+        Ok(Self {
+            tls,
+            recognise,
+            tokens,
+            ca_pem: authority.cert_pem().to_owned(),
+            admin,
+            shard_admin,
+            dir: dir.to_owned(),
+        })
     }
 
     /// Writes the administrator's kubeconfig and answers where it is.
     pub fn write_kubeconfig(&self, at: SocketAddr) -> Result<PathBuf, CredentialsError> {
         let path = self.dir.join(KUBECONFIG);
-        self.kubeconfig(&format!("https://{}", reachable(at))).write(&path)?;
+        self.kubeconfig(&url(at)).write(&path)?;
         Ok(path)
     }
 
@@ -115,6 +150,11 @@ impl Credentials {
     }
 }
 
+/// Where a client on this machine finds a server that listens here.
+pub fn url(at: SocketAddr) -> String {
+    format!("https://{}", reachable(at))
+}
+
 /// An address that a client on this machine can use, whatever is listened on.
 fn reachable(at: SocketAddr) -> SocketAddr {
     let ip = match at.ip() {
@@ -135,35 +175,61 @@ fn server_names(others: &[SubjectName]) -> Vec<SubjectName> {
     names
 }
 
-fn tls(server: &KeyPair, ca_pem: &str) -> Result<ServerConfig, CredentialsError> {
+fn tls(server: &KeyPair, clients: Arc<dyn ClientCertVerifier>) -> Result<ServerConfig, CredentialsError> {
     let chain: Vec<CertificateDer<'static>> =
         CertificateDer::pem_slice_iter(server.cert_chain_pem.as_bytes()).collect::<Result<_, _>>()?;
     let key = PrivateKeyDer::from_pem_slice(server.key_pem.as_bytes())?;
-    let mut config =
-        ServerConfig::builder().with_client_cert_verifier(clients(ca_pem)?).with_single_cert(chain, key)?;
+    let mut config = ServerConfig::builder().with_client_cert_verifier(clients).with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }
 
-/// Clients may come without a certificate; one that they show must be ours.
-fn clients(ca_pem: &str) -> Result<Arc<dyn ClientCertVerifier>, CredentialsError> {
+/// Clients may come without a certificate; one that they show must be signed by one of these.
+fn verifier(authorities_pem: &str) -> Result<Arc<dyn ClientCertVerifier>, CredentialsError> {
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(ca_pem.as_bytes()) {
+    for certificate in CertificateDer::pem_slice_iter(authorities_pem.as_bytes()) {
         roots.add(certificate?)?;
     }
     Ok(WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated().build()?)
 }
 
+/// The handshake has found that somebody signed for the certificate; this finds out who. One authority may sign for
+/// clients and for front proxies.
+fn recognise(
+    clients: Arc<dyn ClientCertVerifier>,
+    proxies: Option<Arc<dyn ClientCertVerifier>>,
+    ambient: Ambient,
+) -> Recognise {
+    Arc::new(move |shown| {
+        let Some((leaf, others)) = shown.split_first() else { return Peer::default() };
+        let Ok(user) = user_of_certificate(leaf) else {
+            tracing::debug!("a client certificate names nobody");
+            return Peer::default();
+        };
+        let now = moment(&ambient).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = UnixTime::since_unix_epoch(now);
+        let signed = |by: &Arc<dyn ClientCertVerifier>| by.verify_client_cert(leaf, others, now).is_ok();
+        let proxy = proxies.as_ref().filter(|by| signed(by)).map(|_| user.name.as_str().into());
+        Peer { user: signed(&clients).then(|| Arc::new(user)), proxy }
+    })
+}
+
+fn moment(ambient: &Ambient) -> SystemTime {
+    let seconds = u64::try_from(ambient.now().seconds).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use openapi::scalar::time::Instant;
 
     #[test]
     fn what_was_made_once_is_kept_and_clients_find_the_server() {
         let dir = tempfile::tempdir().unwrap();
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-        let first = Credentials::open(dir.path(), &[], now).unwrap();
-        let again = Credentials::open(dir.path(), &[], now).unwrap();
+        let ambient = Ambient::new(|| Instant { seconds: 1_800_000_000, nanos: 0 }, || 1);
+        let open = || Credentials::open(dir.path(), &[], Authorities::default(), &ambient).unwrap();
+        let (first, again) = (open(), open());
         assert_eq!((first.ca_pem, first.admin), (again.ca_pem.clone(), again.admin.clone()));
         let path = again.write_kubeconfig("0.0.0.0:6443".parse().unwrap()).unwrap();
         let text = std::fs::read_to_string(path).unwrap();

@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod controller;
 pub mod credentials;
+pub mod definitions;
 pub mod dialects;
 pub mod fleet;
 pub mod scheduler;

@@ -1,17 +1,19 @@
 //! The hallway: the only place that constructs subsystems and introduces them to each other.
 
-use crate::apis::definitions;
-use crate::bootstrap::bootstrap;
-use crate::config::Config;
-use crate::credentials::{Credentials, CredentialsError, SERVICE_ADDRESS};
-use crate::dialects::Book;
+use crate::apis;
+use crate::bootstrap::{self, bootstrap};
+use crate::config::{AuthenticationError, Config, Reload, Vouching};
+use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS};
+use crate::definitions::definitions;
+use crate::dialects::{Book, karmada, native};
 use crate::fleet::{self, Connector, Ledger};
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
-use crate::tenancy;
+use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, seed};
 use crate::upkeep::{self, Pace, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
+use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -25,7 +27,7 @@ use serde_json::{Value, json};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use storage::{OpenError, Stats, Store};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -33,6 +35,9 @@ use tokio_util::task::TaskTracker;
 
 /// An address that is on no machine's own network: it is reserved for documentation.
 const ELSEWHERE: &str = "192.0.2.1:9";
+
+/// How soon a change of who is trusted counts.
+const READ_AGAIN: Duration = Duration::from_secs(5);
 
 /// A running server.
 #[derive(Debug)]
@@ -44,6 +49,7 @@ pub struct Server {
     stop: CancellationToken,
     serving: JoinHandle<()>,
     upkeep: Upkeep,
+    departing: JoinHandle<()>,
     federation: TaskTracker,
 }
 
@@ -57,33 +63,58 @@ pub enum StartError {
     Listen { address: SocketAddr, source: std::io::Error },
     #[error("the server has nothing to prove itself with")]
     Credentials(#[from] CredentialsError),
+    #[error("nobody could be recognised")]
+    Authentication(#[from] AuthenticationError),
     #[error("the first objects could not be made")]
     Bootstrap(#[from] ApiError),
 }
 
 impl Server {
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        let Config { place, storage, data_dir, listen, names } = config;
+        let Config { place, storage, data_dir, listen, names, authentication } = config;
+        let vouching = authentication.read()?;
         let listener = serve::bind(listen).await.map_err(|source| StartError::Listen { address: listen, source })?;
         let address = listener.local_addr().map_err(|source| StartError::Listen { address: listen, source })?;
         // Reads and checks everything that is stored: too long to do on the runtime's own threads.
         let store = tokio::task::spawn_blocking(move || Store::open(&place, storage)).await??;
         let ambient = Ambient::real();
-        let credentials = Credentials::open(&data_dir, &names, moment(&ambient))?;
-        let resources = Resources::new(store.clone(), Arc::new(catalog()), ambient);
-        let api = Api::new(resources.clone(), Arc::new(tenancy::find), credentials.tokens.clone(), version());
+        let others = Authorities {
+            clients: vouching.client_authorities.as_deref(),
+            proxies: vouching.proxy_authorities.as_deref(),
+        };
+        let credentials = Credentials::open(&data_dir, &names, others, &ambient)?;
+        let catalog = Arc::new(catalog());
+        let url = credentials::url(address);
+        let resources = Resources::attended(
+            store.clone(),
+            catalog,
+            ambient,
+            Arc::new(Tenancy::new(url.clone(), bootstrap::rules())),
+        );
+        let finder = Finder::new(Client::as_system(resources.clone(), "tenancy"));
+        let Vouching { authentication, reload, .. } = vouching;
+        let tokens = credentials.tokens.clone();
+        let api = Api::new(resources.clone(), Arc::new(finder), tokens, authentication.clone(), version());
         let client = Client::as_system(resources.clone(), "bootstrap");
-        for workspace in tenancy::all() {
+        seed::seed(&client, &url).await?;
+        for workspace in [ROOT, HOME].map(Workspace::new) {
             bootstrap(&client, &workspace, advertised(address)).await?;
         }
         let kubeconfig = credentials.write_kubeconfig(address)?;
         let stop = CancellationToken::new();
-        let upkeep = Client::as_system(resources.clone(), "upkeep");
-        let upkeep = upkeep::start(&upkeep, &credentials.ca_pem, Pace::default(), &stop);
+        let client = Client::as_system(resources.clone(), "upkeep");
+        let upkeep = upkeep::start(&client, &credentials.ca_pem, Pace::default(), &stop);
+        let departing = departure::controller(&Client::as_system(resources.clone(), "tenancy"));
+        let departing = tokio::spawn(departing.run(stop.clone()));
+        if reload.is_needed() {
+            // It ends with the server, and holds nothing that would have to be let go.
+            tokio::spawn(keep_trust(reload, authentication, stop.clone()));
+        }
         let pipeline = pipeline(api.clone(), Limits::default());
         let federation = federate(&resources, &pipeline, &stop).await?;
-        let serving = tokio::spawn(serve::serve(listener, credentials.tls, pipeline, stop.clone()));
-        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep, federation })
+        let serving =
+            tokio::spawn(serve::serve(listener, credentials.tls, credentials.recognise, pipeline, stop.clone()));
+        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep, departing, federation })
     }
 
     pub fn stats(&self) -> Stats {
@@ -106,6 +137,7 @@ impl Server {
         self.stop.cancel();
         // It ends by itself; a panic in it has been told.
         let _ = self.serving.await;
+        let _ = self.departing.await;
         self.upkeep.stopped().await;
         self.federation.wait().await;
         self.store.close().await;
@@ -114,8 +146,9 @@ impl Server {
 
 /// The kinds that every workspace has: Kubernetes' and our own.
 fn catalog() -> Catalog {
-    let definitions = definitions::all().into_iter().filter_map(|definition| Object::try_from(definition).ok());
-    Catalog::given(&Arc::new(Catalog::builtin()), definitions)
+    let ours = [native::definitions::definitions(), karmada::definitions::definitions(), apis::definitions::all()];
+    let ours = ours.into_iter().flatten().filter_map(|definition| Object::try_from(definition).ok());
+    Catalog::given(&Arc::new(Catalog::builtin()), definitions().chain(ours))
 }
 
 /// Starts what places objects in cells and keeps them there.
@@ -139,7 +172,7 @@ async fn federate(
 
 /// What tells this server from others in the same cells: it lasts as long as the store does.
 async fn identity(client: &Client) -> Result<String, StartError> {
-    let namespaces = client.at(("", "v1", "namespaces"), &Workspace::new(tenancy::ROOT), None)?;
+    let namespaces = client.at(("", "v1", "namespaces"), &Workspace::new(ROOT), None)?;
     let system = client.get(&namespaces.object("kube-system")).await?;
     Ok(system.map(|namespace| namespace.uid().to_owned()).unwrap_or_default())
 }
@@ -158,9 +191,22 @@ fn advertised(listening: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip.unwrap_or(SERVICE_ADDRESS), listening.port())
 }
 
-fn moment(ambient: &Ambient) -> SystemTime {
-    let seconds = u64::try_from(ambient.now().seconds).unwrap_or_default();
-    UNIX_EPOCH + Duration::from_secs(seconds)
+/// Whoever is trusted is read again when the file that says so has changed.
+async fn keep_trust(reload: Reload, authentication: Arc<Authentication>, stop: CancellationToken) {
+    let mut known = reload.text();
+    let mut ticks = tokio::time::interval(READ_AGAIN);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        let now = reload.text();
+        if now == known {
+            continue;
+        }
+        known = now;
+        match reload.read() {
+            Ok((trusted, _)) => authentication.trust(trusted),
+            // Better an old configuration than none.
+            Err(error) => tracing::warn!(%error, "what was trusted before is trusted still"),
+        }
+    }
 }
 
 /// The Kubernetes whose API this is, and what serves it.

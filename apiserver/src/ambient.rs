@@ -52,6 +52,18 @@ impl Ambient {
         (0..SUFFIX_LENGTH).map(|_| letter()).collect()
     }
 
+    /// Letters and digits, as many as asked for and at most 24: an id that nothing else has.
+    pub fn letters(&self, count: usize) -> String {
+        const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+        let mut chance = (self.chance)();
+        let mut letter = || {
+            let at = usize::try_from(chance % 36).unwrap_or_default();
+            chance /= 36;
+            char::from(LETTERS[at])
+        };
+        (0..count.min(24)).map(|_| letter()).collect()
+    }
+
     /// A number below `bound`, which is not zero.
     pub fn below(&self, bound: u64) -> u64 {
         u64::try_from((self.chance)() % u128::from(bound.max(1))).unwrap_or_default()

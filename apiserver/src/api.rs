@@ -1,12 +1,14 @@
 //! What answering a request needs, handed to every layer and verb.
 
 use crate::auth::TokenIssuer;
+use crate::authn::{Authentication, Bearer};
 use crate::discovery::{Documents, Library};
 use crate::error::ApiError;
 use crate::metrics::Metrics;
 use crate::place::Workspace;
 use crate::resources::Resources;
 use serde_json::Value;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio_util::sync::CancellationToken;
@@ -22,33 +24,66 @@ impl<F: Fn(Option<&str>) -> Option<Workspace> + Send + Sync + 'static> FindWorks
     }
 }
 
-/// Everything of a running API server. Cheap to clone.
+/// Everything of a running API server. Cheap to clone: every layer of the pipeline has one, for every request.
 #[derive(Clone)]
-pub struct Api {
+pub struct Api(Arc<Parts>);
+
+impl Deref for Api {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// What an API server is made of.
+pub struct Parts {
     pub resources: Resources,
     pub workspaces: Arc<dyn FindWorkspace>,
     pub tokens: TokenIssuer,
+    pub authentication: Arc<Authentication>,
     /// What `/version` says.
     pub version: Arc<Value>,
-    documents: Arc<Library>,
-    pub(crate) metrics: Arc<Metrics>,
+    documents: Library,
+    pub(crate) metrics: Metrics,
     /// Ends watches.
     pub(crate) stopping: CancellationToken,
-    pub(crate) draining: Arc<AtomicBool>,
+    pub(crate) draining: AtomicBool,
 }
 
 impl Api {
-    pub fn new(resources: Resources, workspaces: Arc<dyn FindWorkspace>, tokens: TokenIssuer, version: Value) -> Self {
-        Self {
-            documents: Arc::new(Library::new(resources.builtin())),
+    pub fn new(
+        resources: Resources,
+        workspaces: Arc<dyn FindWorkspace>,
+        tokens: TokenIssuer,
+        authentication: Arc<Authentication>,
+        version: Value,
+    ) -> Self {
+        Self(Arc::new(Parts {
+            authentication,
+            documents: Library::new(resources.builtin()),
             resources,
             workspaces,
             tokens,
             version: Arc::new(version),
-            metrics: Arc::new(Metrics::new()),
+            metrics: Metrics::new(),
             stopping: CancellationToken::new(),
-            draining: Arc::new(AtomicBool::new(false)),
+            draining: AtomicBool::new(false),
+        }))
+    }
+
+    /// Who a token belongs to that is shown in a workspace.
+    pub(crate) async fn bearer(&self, token: &str, workspace: &Workspace) -> Option<Bearer> {
+        if let Some(own) = self.resources.bearer(token, &self.tokens, workspace) {
+            return Some(own);
         }
+        self.authentication.bearer(token, self.resources.ambient().now().seconds).await
+    }
+
+    /// Whether a token is meant for this server.
+    pub(crate) fn is_meant(&self, bearer: &Bearer) -> bool {
+        let own = self.tokens.audiences();
+        bearer.audiences.as_ref().is_none_or(|meant| meant.iter().any(|name| own.contains(name)))
     }
 
     /// The documents of what a workspace serves.
@@ -68,6 +103,12 @@ impl Api {
 
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Acquire)
+    }
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("resources", &self.resources).finish_non_exhaustive()
     }
 }
 

@@ -90,10 +90,10 @@ impl Call {
 
     pub(crate) fn send(&self, code: StatusCode, content_type: &str, chunks: Chunks) -> Response {
         let gzip = chunks.len() > GZIP_BYTES_MIN && self.accepts_gzip();
-        let (length, body) = if gzip {
-            (None, stream(Gzip::new(chunks.pieces())))
-        } else {
-            (Some(chunks.len()), stream(chunks.pieces()))
+        let (length, body) = match (gzip, chunks.len()) {
+            (true, _) => (None, stream(Gzip::new(chunks.pieces()))),
+            // Sent with its end, and not waited for in between.
+            (false, length) => (Some(length), chunks.single().map_or_else(|| stream(chunks.pieces()), HttpBody::from)),
         };
         let mut response = Response::new(body);
         *response.status_mut() = code;

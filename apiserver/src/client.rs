@@ -11,10 +11,11 @@ use crate::place::{Collection, ObjectRef, Workspace};
 use crate::resources::{Create, Deleted, PatchBody, PatchKind, Resources};
 use crate::strategy::Part;
 use crate::target::Verb;
+use bytes::Bytes;
 use serde_json::Value;
 use std::iter::Peekable;
 use std::sync::Arc;
-use storage::{Entry, KeyRange, ReadError, Revision, Scan, Watcher};
+use storage::{Entry, Expect, KeyRange, ReadError, Revision, Scan, Txn, Watcher};
 
 /// Acts as one part of the server. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -28,6 +29,11 @@ pub struct Client {
 impl Client {
     pub fn as_system(resources: Resources, name: &str) -> Self {
         Self { resources, user: User::system(name), owner: format!("hanse-{name}").into() }
+    }
+
+    /// Acts for somebody, who may do what they may do anyway.
+    pub fn as_user(resources: Resources, user: Arc<User>) -> Self {
+        Self { resources, owner: user.name.as_str().into(), user }
     }
 
     /// Whoever acts from inside has no user agent to be known by.
@@ -84,6 +90,12 @@ impl Client {
             Err(error) if error.code() == 404 => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The object as it is known here, without waiting; nothing where there is none.
+    pub fn glance(&self, at: &ObjectRef) -> Result<Option<Bytes>, ApiError> {
+        let key = keyspace::key(self.object(Verb::Get, at)?.get())?;
+        Ok(self.resources.store().recent().get(key.as_bytes())?.map(|version| version.value))
     }
 
     pub async fn list(&self, at: &Collection) -> Result<Vec<Object>, ApiError> {
@@ -151,7 +163,23 @@ impl Client {
     }
 
     pub async fn delete(&self, at: &ObjectRef, how: &DeleteOptions) -> Result<Deleted, ApiError> {
-        self.resources.delete(&self.object(Verb::Delete, at)?, how).await
+        self.resources.delete(&self.object(Verb::Delete, at)?, how).await.map(|deletion| deletion.left)
+    }
+
+    /// Takes entries away that nobody holds, as they are, all or none, and asks nobody: for those who let a whole
+    /// workspace go.
+    pub async fn erase(&self, entries: &[Entry]) -> Result<(), ApiError> {
+        let mut txn = Txn::new();
+        for Entry { key, version } in entries {
+            txn = txn.expect(key.clone(), Expect::At(version.modified)).delete(key.clone());
+        }
+        self.resources.store().commit(txn).await.map(drop).map_err(ApiError::from)
+    }
+
+    /// What is kept of a workspace besides objects.
+    pub fn scan_internals(&self, workspace: &Workspace) -> Result<Vec<Scan>, ApiError> {
+        let snapshot = self.resources.store().recent();
+        Ok(keyspace::internals(workspace)?.into_iter().map(|range| snapshot.scan(range)).collect())
     }
 
     /// Every change of a resource in all workspaces, and what there is of it now.

@@ -65,6 +65,12 @@ impl ApiError {
         Self::new(404, "NotFound", message).about(&resource.group, &resource.plural, name)
     }
 
+    /// A role that a binding refers to.
+    pub fn no_such_role(kind: &str, name: &str) -> Self {
+        const GROUP: &str = "rbac.authorization.k8s.io";
+        Self::new(404, "NotFound", format!("{kind}.{GROUP} {name:?} not found")).about(GROUP, kind, name)
+    }
+
     /// Nothing is served at this path.
     pub fn no_such_path() -> Self {
         Self::new(404, "NotFound", "the server could not find the requested resource").nameless()
@@ -73,6 +79,12 @@ impl ApiError {
     pub fn already_exists(resource: &ResourceDef, name: &str) -> Self {
         let message = format!("{} {name:?} already exists", resource.qualified());
         Self::new(409, "AlreadyExists", message).about(&resource.group, &resource.plural, name)
+    }
+
+    /// The same, when the object of that name is on its way out.
+    pub fn while_deleted(mut self) -> Self {
+        self.0.message = format!("object is being deleted: {}", self.0.message);
+        self
     }
 
     /// The same, when the name was not its author's: another try may find a free one.
@@ -129,6 +141,11 @@ impl ApiError {
         Self::new(422, "Invalid", message).about(&resource.group, &resource.plural, name)
     }
 
+    /// What a patch has made of an object cannot be read. Nothing says of which kind it is.
+    pub fn invalid_patch(shown: &str, why: String) -> Self {
+        Self::invalid("", "", "", &[FieldError::invalid("patch", shown, why)])
+    }
+
     /// Options of a request that do not go together.
     pub fn invalid_options(kind: &str, errors: &[FieldError]) -> Self {
         Self::invalid("meta.k8s.io", kind, "", errors)
@@ -150,6 +167,17 @@ impl ApiError {
             format!("{qualified} {name:?} is forbidden: {why}")
         };
         Self::new(403, "Forbidden", message).about(&resource.group, &resource.plural, name)
+    }
+
+    /// The user may not do it. Nothing is known of what it is about but what the request said.
+    pub fn forbidden_request(group: &str, resource: &str, name: &str, why: &str) -> Self {
+        let qualified = if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") };
+        let message = match (&*qualified, name) {
+            ("", "") => format!("forbidden: {why}"),
+            (_, "") => format!("{qualified} is forbidden: {why}"),
+            _ => format!("{qualified} {name:?} is forbidden: {why}"),
+        };
+        Self::new(403, "Forbidden", message).about(group, resource, name).nameless()
     }
 
     pub fn forbidden_path(path: &str, why: &str) -> Self {
@@ -238,7 +266,12 @@ impl ApiError {
 
     /// Kubernetes refuses this without a reason.
     pub fn revision_on_create() -> Self {
-        Self::new(500, "", "resourceVersion should not be set on objects to be created")
+        Self::unexplained("resourceVersion should not be set on objects to be created")
+    }
+
+    /// A refusal that Kubernetes has no reason for.
+    pub fn unexplained(message: impl Into<String>) -> Self {
+        Self::new(500, "", message)
     }
 
     /// A webhook does not want it, and says why in a `Status` of its own. Nothing below 400 is a refusal.

@@ -12,6 +12,10 @@ use storage::{Key, KeyRange};
 /// Stands where a resource of unknown origin has the hash that tells it from others of its name.
 const BUILT_IN: &str = "-";
 
+/// What stands where keys that are no object's have no resource.
+const PORTS: &str = "nodeports";
+const MARKS: &str = "marks";
+
 /// What a key says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts<'a> {
@@ -51,7 +55,7 @@ pub fn range(at: &Collection) -> Result<KeyRange, Unnameable> {
 
 /// The key by which a service of a workspace has a port on every node to itself. It is no object's.
 pub fn port(workspace: &Workspace, port: u16) -> Result<Key, Unnameable> {
-    let mut text = format!("core/nodeports/{BUILT_IN}/");
+    let mut text = format!("core/{PORTS}/{BUILT_IN}/");
     push(&mut text, workspace.as_str())?;
     push(&mut text, "")?;
     text.push_str(&port.to_string());
@@ -65,18 +69,31 @@ pub enum Mark {
     Definitions,
     /// Who is asked about writes.
     Policies,
+    /// Who may do what.
+    Rules,
 }
 
 /// The key that is written together with anything that a mark stands for. It is no object's.
 pub fn mark(workspace: &Workspace, mark: Mark) -> Result<Key, Unnameable> {
-    let mut text = format!("core/marks/{BUILT_IN}/");
+    let mut text = format!("core/{MARKS}/{BUILT_IN}/");
     push(&mut text, workspace.as_str())?;
     push(&mut text, "")?;
     text.push_str(match mark {
         Mark::Definitions => "definitions",
         Mark::Policies => "policies",
+        Mark::Rules => "rules",
     });
     Ok(Key::new(text))
+}
+
+/// The keys of a workspace that are no object's.
+pub fn internals(workspace: &Workspace) -> Result<Vec<KeyRange>, Unnameable> {
+    let of = |what: &str| {
+        let mut text = format!("core/{what}/{BUILT_IN}/");
+        push(&mut text, workspace.as_str())?;
+        Ok(KeyRange::prefix(text))
+    };
+    [PORTS, MARKS].into_iter().map(of).collect()
 }
 
 /// The keys of a resource in all workspaces.

@@ -1,6 +1,5 @@
 //! The door: connections in, TLS off, requests into the pipeline; and how it is closed without slamming.
 
-use crate::auth::{User, user_of_certificate};
 use crate::pipeline::Peer;
 use axum::Router;
 use axum::body::Body;
@@ -16,6 +15,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
@@ -32,8 +32,17 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// How long requests that have begun are waited for.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 
+/// Tells who is at the other end by the certificates they have shown, which the handshake has checked: the leaf first.
+pub type Recognise = Arc<dyn Fn(&[CertificateDer<'static>]) -> Peer + Send + Sync>;
+
 /// Accepts connections until told to stop, then waits for what has begun.
-pub async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, pipeline: Router, stop: CancellationToken) {
+pub async fn serve(
+    listener: TcpListener,
+    tls: Arc<ServerConfig>,
+    recognise: Recognise,
+    pipeline: Router,
+    stop: CancellationToken,
+) {
     let acceptor = TlsAcceptor::from(tls);
     let graceful = Arc::new(GracefulShutdown::new());
     let connections = tokio_util::task::TaskTracker::new();
@@ -45,9 +54,9 @@ pub async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, pipeline: Rout
         };
         match accepted {
             Ok((stream, _)) => {
-                let (acceptor, pipeline) = (acceptor.clone(), pipeline.clone());
+                let (acceptor, pipeline, recognise) = (acceptor.clone(), pipeline.clone(), recognise.clone());
                 let watcher = graceful.watcher();
-                connections.spawn(connection(stream, acceptor, pipeline, watcher));
+                connections.spawn(connection(stream, acceptor, recognise, pipeline, watcher));
             }
             // Out of descriptors: those that are held will be let go.
             Err(error) => {
@@ -72,12 +81,13 @@ pub async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, pipeline: Rout
 async fn connection(
     stream: TcpStream,
     acceptor: TlsAcceptor,
+    recognise: Recognise,
     pipeline: Router,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
     let _ = stream.set_nodelay(true);
     let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await else { return };
-    let peer = Peer(user_of(&stream));
+    let peer = stream.get_ref().1.peer_certificates().map(|shown| recognise(shown)).unwrap_or_default();
     let service = TowerToHyperService::new(pipeline.map_request(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer.clone());
@@ -94,18 +104,6 @@ async fn connection(
     let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(served.into_owned()).await {
         tracing::debug!(error, "a connection ended");
-    }
-}
-
-/// Who the client certificate says it is. The handshake has checked who signed it.
-fn user_of(stream: &tokio_rustls::server::TlsStream<TcpStream>) -> Option<Arc<User>> {
-    let certificate = stream.get_ref().1.peer_certificates()?.first()?;
-    match user_of_certificate(certificate) {
-        Ok(user) => Some(Arc::new(user)),
-        Err(error) => {
-            tracing::debug!(%error, "a client certificate names nobody");
-            None
-        }
     }
 }
 

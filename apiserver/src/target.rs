@@ -23,6 +23,8 @@ pub enum Target {
     /// All that the probe looks at, or one thing of it.
     Health(Probe, Option<String>),
     Metrics,
+    /// Nothing is served there, or not in this way: what is to be said to those who may know.
+    Nowhere(Box<ApiError>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +52,11 @@ impl Verb {
             Self::Delete => "delete",
             Self::DeleteCollection => "deletecollection",
         }
+    }
+
+    /// Reads those of many objects that are selected.
+    pub fn selects(self) -> bool {
+        matches!(self, Self::List | Self::Watch)
     }
 
     pub fn changes_something(self) -> bool {
@@ -135,6 +142,16 @@ impl Target {
             _ => return None,
         };
         Some(told.to_owned())
+    }
+
+    /// Load balancers and clients look at these before they have shown who they are.
+    pub fn is_public(&self) -> bool {
+        matches!(self, Self::Version | Self::Health(_, None))
+    }
+
+    /// About the whole server, whichever workspace it was asked in.
+    pub fn is_server_wide(&self) -> bool {
+        matches!(self, Self::Version | Self::Health(..) | Self::Metrics)
     }
 
     /// Runs for as long as the client wants.

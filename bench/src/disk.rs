@@ -36,6 +36,15 @@ pub fn rss_bytes(pid: u32) -> f64 {
     line.split_whitespace().nth(1).and_then(|kib| kib.parse::<f64>().ok()).unwrap_or_default() * 1024.0
 }
 
+/// Processor time that a process has used so far, in seconds. Linux counts it in hundredths.
+pub fn cpu_seconds(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // Names may contain anything; what comes after their last parenthesis may not.
+    let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
+    let field = |at: usize| after.split_whitespace().nth(at).and_then(|ticks| ticks.parse::<f64>().ok());
+    (field(11).unwrap_or_default() + field(12).unwrap_or_default()) / 100.0
+}
+
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -48,6 +48,10 @@ impl Timings {
         Self { elapsed, times }
     }
 
+    pub fn count(&self) -> usize {
+        self.times.len()
+    }
+
     pub fn per_second(&self) -> f64 {
         self.times.len() as f64 / self.elapsed.as_secs_f64()
     }

@@ -1,7 +1,7 @@
 //! The servers that are compared, each started on an empty directory.
 
 use crate::client::Client;
-use crate::disk::rss_bytes;
+use crate::disk::{cpu_seconds, rss_bytes};
 use crate::kubeconfig::Access;
 use http::StatusCode;
 use std::fs::File;
@@ -87,13 +87,25 @@ impl Server {
         }
     }
 
+    /// Processor time of the server so far, in seconds; that of the etcd behind it included.
+    pub fn cpu_seconds(&self) -> f64 {
+        match self.peer {
+            Peer::Hanse => cpu_seconds(self.child.id()),
+            Peer::Kube => cpu_seconds(self.child_named("kube-apiserver")) + cpu_seconds(self.child_named("etcd")),
+        }
+    }
+
     fn rss_of_child(&self, name: &str) -> f64 {
+        rss_bytes(self.child_named(name))
+    }
+
+    fn child_named(&self, name: &str) -> u32 {
         let id = self.child.id();
         let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("its children");
         let named =
             |id: &u32| std::fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|comm| comm.trim() == name);
         let child = children.split_whitespace().filter_map(|id| id.parse().ok()).find(named);
-        rss_bytes(child.unwrap_or_else(|| panic!("{name} runs")))
+        child.unwrap_or_else(|| panic!("{name} runs"))
     }
 }
 

@@ -1,5 +1,5 @@
-//! The kinds that come with the server, as definitions of custom resources: cells, where objects were placed, and the
-//! copies of them that cells hold.
+//! The kinds in which decisions and their consequences are written down, as definitions of custom resources: where
+//! objects were placed, and the copies of them that cells hold.
 
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ pub const CLEANUP: &str = "federation.hanse.dev/cleanup";
 
 /// Every definition of this file.
 pub fn all() -> Vec<Value> {
-    vec![cells(), rules(), placements(), copies()]
+    vec![placements(), copies()]
 }
 
 /// What a definition is made of besides what all have in common.
@@ -29,14 +29,12 @@ struct Sketch {
     kind: &'static str,
     spec: Value,
     status: Value,
-    /// Whether the status is written apart from the rest.
-    status_apart: bool,
     /// Name, type and path.
     columns: &'static [(&'static str, &'static str, &'static str)],
 }
 
 fn definition(sketch: Sketch) -> Value {
-    let Sketch { plural, singular, kind, spec, status, status_apart, columns } = sketch;
+    let Sketch { plural, singular, kind, spec, status, columns } = sketch;
     let name = json!({ "type": "object", "properties": { "name": { "type": "string", "maxLength": 253 } } });
     let properties = json!({
         "apiVersion": { "type": "string" }, "kind": { "type": "string" }, "metadata": name,
@@ -45,13 +43,10 @@ fn definition(sketch: Sketch) -> Value {
     let column = |(name, kind, path): &(&str, &str, &str)| json!({ "name": name, "type": kind, "jsonPath": path });
     let age = json!({ "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp" });
     let columns: Vec<Value> = columns.iter().map(column).chain([age]).collect();
-    let mut version = json!({
+    let version = json!({
         "name": VERSION, "served": true, "storage": true, "additionalPrinterColumns": columns,
         "schema": { "openAPIV3Schema": { "type": "object", "properties": properties } },
     });
-    if status_apart {
-        version["subresources"] = json!({ "status": {} });
-    }
     let list_kind = format!("{kind}List");
     let names = json!({ "plural": plural, "singular": singular, "kind": kind, "listKind": list_kind,
         "categories": ["federation"] });
@@ -83,54 +78,6 @@ fn open() -> Value {
     json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }
 
-fn conditions() -> Value {
-    let condition = texts(&["type", "status", "reason", "message", "lastTransitionTime"]);
-    list(&condition)
-}
-
-/// A place where objects can go. `spec` says how it is reached.
-fn cells() -> Value {
-    let taint = texts(&["key", "value", "effect"]);
-    let spec = object(&[
-        ("secretRef", texts(&["namespace", "name"])),
-        ("workspace", text()),
-        ("apiEndpoint", text()),
-        ("region", text()),
-        ("zones", list(&text())),
-        ("provider", text()),
-        ("taints", list(&taint)),
-    ]);
-    let resource = texts(&["name", "kind"]);
-    let api = object(&[("groupVersion", text()), ("resources", list(&resource))]);
-    let status = object(&[("conditions", conditions()), ("kubernetesVersion", text()), ("apiEnablements", list(&api))]);
-    definition(Sketch {
-        plural: CELLS.2,
-        singular: "cell",
-        kind: "Cell",
-        spec,
-        status,
-        status_apart: true,
-        columns: &[
-            ("Version", "string", ".status.kubernetesVersion"),
-            ("Region", "string", ".spec.region"),
-            ("Ready", "string", ".status.conditions[?(@.type=='Ready')].status"),
-        ],
-    })
-}
-
-/// Interim.
-fn rules() -> Value {
-    definition(Sketch {
-        plural: RULES.2,
-        singular: "federationrule",
-        kind: "FederationRule",
-        spec: open(),
-        status: open(),
-        status_apart: true,
-        columns: &[],
-    })
-}
-
 /// The object that something is about, as it is known here.
 fn source() -> Value {
     texts(&["apiVersion", "kind", "resource", "namespace", "name", "uid"])
@@ -158,7 +105,6 @@ fn placements() -> Value {
         kind: "Placement",
         spec,
         status,
-        status_apart: false,
         columns: &[
             ("Kind", "string", ".spec.source.kind"),
             ("Namespace", "string", ".spec.source.namespace"),
@@ -195,7 +141,6 @@ fn copies() -> Value {
         kind: "Copy",
         spec,
         status,
-        status_apart: false,
         columns: &[
             ("Cell", "string", ".spec.cell.name"),
             ("Kind", "string", ".spec.object.kind"),

@@ -32,7 +32,7 @@ enum Command {
     /// DIR/admin.kubeconfig is written before it says that it is ready. While it runs, the store can be inspected,
     /// verified and backed up with `hanse storage`.
     /// HANSE_LOG says what is logged, for example HANSE_LOG=storage=debug,fjall=info.
-    Serve(ServeFlags),
+    Serve(Box<ServeFlags>),
     /// Let cells join and leave, and show how they are
     #[command(subcommand)]
     Cell(cell::Command),
@@ -60,7 +60,7 @@ pub fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), Box<dyn Error>> {
     match command {
-        Command::Serve(flags) => match flags.try_into() {
+        Command::Serve(flags) => match (*flags).try_into() {
             Ok(config) => serve::run(config),
             Err(error) => refuse(ErrorKind::MissingRequiredArgument, &config::FlagError::to_string(&error)),
         },

@@ -36,7 +36,7 @@ impl Local {
         parts.uri = format!("{}{path}", self.prefix)
             .parse::<Uri>()
             .map_err(|error| CellError::Unusable(format!("no path leads there: {error}")))?;
-        parts.extensions.insert(Peer(Some(self.user.clone())));
+        parts.extensions.insert(Peer { user: Some(self.user.clone()), proxy: None });
         Ok(Request::from_parts(parts, Body::from(body)))
     }
 }

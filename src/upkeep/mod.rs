@@ -1,10 +1,12 @@
 //! What keeps a Kubernetes API tidy: namespaces that go take their content along, those that stay have what everybody
 //! expects in them, objects do not outlive their owners nor their definitions, storage is not let go while it is in use,
-//! quotas say what is used of them, policies what seems wrong with them, and events are forgotten.
+//! quotas say what is used of them, policies what seems wrong with them, roles gather rules from others, and events are
+//! forgotten.
 //!
 //! Each controller observes, decides by a pure function, and acts, in all workspaces at once: a workspace in which
 //! nothing happens costs nothing here. Start with [`start`].
 
+mod aggregation;
 mod collector;
 mod defaults;
 mod definitions;
@@ -68,6 +70,7 @@ pub fn start(client: &Client, ca_pem: &str, pace: Pace, stop: &CancellationToken
     run(&tasks, pace, stop, definitions::controller(client).workers(EMPTIED_AT_ONCE));
     run(&tasks, pace, stop, quota::controller(client).workers(QUOTAS_AT_ONCE));
     run(&tasks, pace, stop, policies::controller(client));
+    run(&tasks, pace, stop, aggregation::controller(client));
     tasks.close();
     Upkeep { tasks }
 }

@@ -31,8 +31,10 @@ var (
 	// Versions as messages speak of them.
 	spokenVersion = regexp.MustCompile(`((?:current|[Rr]esource version): )\d+( \(\d+\))?`)
 	duration      = regexp.MustCompile(`^(\d+[smhd])+$`)
-	generateName  = regexp.MustCompile(`"generateName":"([^"]+)"`)
-	number        = regexp.MustCompile(`^\d+$`)
+	// What a patch made of an object, or the patch itself, as refusals show it: Go has its own order of fields.
+	shownPatch   = regexp.MustCompile(`Invalid value: "(\{|map\[)(\\.|[^"\\])*": `)
+	generateName = regexp.MustCompile(`"generateName":"([^"]+)"`)
+	number       = regexp.MustCompile(`^\d+$`)
 )
 
 // answer is the answer with everything named that differs by nature.
@@ -148,6 +150,7 @@ func (m *memory) text(text string) string {
 	text = accessToken.ReplaceAllString(text, "kube-api-access-<generated>")
 	text = loopback.ReplaceAllString(text, "<server>")
 	text = serviceIP.ReplaceAllString(text, "<address>")
+	text = shownPatch.ReplaceAllString(text, `Invalid value: "<object>": `)
 	text = portInCell.ReplaceAllString(text, ":<port>/")
 	return spokenVersion.ReplaceAllString(text, "${1}<version>")
 }

@@ -10,7 +10,7 @@ use apiserver::place::{ObjectRef, Workspace};
 use apiserver::resources::Resources;
 use apiserver::strategy::Part;
 use hanse::apis::definitions::{self, CELLS, COPIES, PLACEMENTS, RULES};
-use hanse::dialects::Book;
+use hanse::dialects::{Book, native};
 use hanse::fleet::api::{CellApi, CellError};
 use hanse::fleet::{self, Access, Connect, Ledger, Pace};
 use hanse::scheduler::controller::{self as scheduler, Rulebook};
@@ -66,7 +66,8 @@ impl World {
                 u128::from(dice.fetch_add(1, Ordering::Relaxed)).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
             },
         );
-        let given = definitions::all().into_iter().map(|definition| Object::try_from(definition).unwrap());
+        let given = native::definitions::definitions().into_iter().chain(definitions::all());
+        let given = given.map(|definition| Object::try_from(definition).unwrap());
         let catalog = Catalog::given(&Arc::new(Catalog::builtin()), given);
         let resources = Resources::new(store, Arc::new(catalog), ambient);
         let client = Client::as_system(resources.clone(), "test");

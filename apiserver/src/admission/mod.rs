@@ -8,6 +8,7 @@ mod certificates;
 mod ingress_class;
 mod limits;
 mod nodes;
+mod owners;
 mod priority;
 mod protection;
 mod quota;
@@ -22,10 +23,12 @@ pub use quota::charge;
 pub use tally::Tally;
 
 use crate::ambient::Ambient;
+use crate::auth::{Attributes, Decision, User};
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::object::Object;
 use crate::strategy::Part;
+use std::sync::Arc;
 
 /// What a plugin may look at besides the object: the workspace as it is, at one revision.
 pub trait Look: Sync {
@@ -40,6 +43,12 @@ pub trait Look: Sync {
 
     /// A port is given to some service.
     fn is_port_taken(&self, port: u16) -> Result<bool, ApiError>;
+
+    /// The resource of a kind, if it is served.
+    fn resource_of(&self, api_version: &str, kind: &str) -> Option<Arc<ResourceDef>>;
+
+    /// Whether a user may do something besides.
+    fn decide(&self, user: &User, wanted: &Attributes<'_>) -> Result<Decision, ApiError>;
 }
 
 /// A write that is being admitted.
@@ -49,6 +58,7 @@ pub struct Attempt<'a> {
     pub part: Part,
     /// What is being replaced. `None`: the object is made.
     pub old: Option<&'a Object>,
+    pub user: &'a User,
     pub ambient: &'a Ambient,
     pub look: &'a dyn Look,
 }
@@ -90,13 +100,16 @@ const CHANGES: [Change; 9] = [
 ];
 
 /// After it was found to be valid. Quota comes last, and is charged together with the write: see [`charge`].
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 9] = [
     limits::enforce,
     accounts::check_secrets,
     priority::check_default,
     resize::check,
     runtimes::check_overhead,
+    certificates::check_approval,
+    certificates::check_signing,
     certificates::check_subject,
+    owners::check_owners,
 ];
 
 pub fn change(object: &mut Object, attempt: &Attempt<'_>) -> Result<(), ApiError> {

@@ -12,12 +12,13 @@ use crate::ambient::Ambient;
 use crate::error::ApiError;
 use crate::keyspace::Mark;
 use crate::object::Object;
+use crate::place::ObjectRef;
 use openapi::FieldError;
 use std::collections::BTreeSet;
 use storage::Revision;
 
 /// What is written together with an object, or not at all.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Beside {
     /// It must not be there yet.
     MakeAddress(Object),
@@ -29,6 +30,12 @@ pub enum Beside {
     Quota(Object),
     /// It must not have moved since; zero is one that never did.
     Move(Mark, Revision),
+    /// Another object, wherever that is. It must not be there yet.
+    Make(Box<ObjectRef>, Object),
+    /// Wherever it is, it moves.
+    Touch(Mark),
+    /// It must not have moved since, and whoever writes this does not move it.
+    Unmoved(Mark, Revision),
 }
 
 #[derive(Clone, Copy)]

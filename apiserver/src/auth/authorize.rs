@@ -1,8 +1,10 @@
 //! Permission as a type: nobody but the authorizer can make an `Authorized`.
 
+use super::attributes::{Asked, Attributes, Objects, What};
+use super::rules::{Decision, Rulebook};
 use super::{MASTERS, User};
 use crate::error::ApiError;
-use crate::place::{Collection, ObjectRef};
+use crate::place::{Collection, ObjectRef, Workspace};
 use crate::target::{Target, Verb};
 use std::sync::Arc;
 
@@ -35,48 +37,99 @@ pub enum Access {
     Object { verb: Verb, at: ObjectRef, subresource: Option<String> },
 }
 
-/// Decides who may do what. Until rules are kept in workspaces it knows one: masters may do everything.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Authorizer;
+/// Decides who may do what, by the rules of the workspace in which they want to do it.
+#[derive(Clone, Copy)]
+pub struct Authorizer<'a> {
+    rules: &'a dyn Rulebook,
+}
 
-impl Authorizer {
-    pub fn authorize(self, user: &Arc<User>, target: Target) -> Result<Authorized<Target>, ApiError> {
-        // Load balancers and clients look at these before they have shown who they are.
-        let public = matches!(target, Target::Version | Target::Health(..));
-        if public || user.is_in(MASTERS) {
-            return Ok(Authorized { what: target, user: user.clone() });
+impl<'a> Authorizer<'a> {
+    pub(crate) fn new(rules: &'a dyn Rulebook) -> Self {
+        Self { rules }
+    }
+
+    /// `workspace`: whose rules count. A target that has a workspace is in this one.
+    pub fn authorize(
+        self,
+        user: &Arc<User>,
+        workspace: &Workspace,
+        target: Target,
+        asked: &Asked,
+    ) -> Result<Authorized<Target>, ApiError> {
+        if !target.is_public() {
+            self.check(user, workspace, &Attributes::of(&target, asked))?;
         }
-        Err(refusal(user, &target))
+        Ok(Authorized { what: target, user: user.clone() })
     }
 
     /// The same question, asked from inside.
     pub fn permit(self, user: &Arc<User>, access: Access) -> Result<Authorized<Access>, ApiError> {
-        let target = match &access {
-            Access::Objects { verb, at } => Target::Objects { verb: *verb, at: at.clone() },
+        let (workspace, target) = match &access {
+            Access::Objects { verb, at } => (&at.workspace, Target::Objects { verb: *verb, at: at.clone() }),
             Access::Object { verb, at, subresource } => {
-                Target::Object { verb: *verb, at: at.clone(), subresource: subresource.clone() }
+                let subresource = subresource.clone();
+                (at.workspace(), Target::Object { verb: *verb, at: at.clone(), subresource })
             }
         };
-        self.authorize(user, target).map(|permit| permit.narrow(|_| access))
+        self.check(user, workspace, &Attributes::of(&target, &Asked::default()))?;
+        Ok(Authorized { what: access, user: user.clone() })
+    }
+
+    /// Refuses what the user may not do.
+    pub fn check(self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<(), ApiError> {
+        if self.allows(user, workspace, wanted)? {
+            return Ok(());
+        }
+        Err(refusal(user, wanted, self.decide(user, workspace, wanted)?.reason()))
+    }
+
+    /// Whether the user may do it, and why.
+    pub fn decide(self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<Decision, ApiError> {
+        if !user.is_somebody_in(workspace) {
+            return Ok(Decision::NoOpinion(String::new()));
+        }
+        if user.is_in(MASTERS) {
+            return Ok(Decision::Allow(String::new()));
+        }
+        Ok(self.rules.rules(workspace)?.decide(user, wanted))
+    }
+
+    /// Whether the user may do it.
+    pub fn allows(self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError> {
+        if !user.is_somebody_in(workspace) {
+            return Ok(false);
+        }
+        Ok(user.is_in(MASTERS) || self.rules.rules(workspace)?.allows(user, wanted))
     }
 }
 
-fn refusal(user: &User, target: &Target) -> ApiError {
-    match target {
-        Target::Objects { verb, at } => refused(user, *verb, at, None, ""),
-        Target::Object { verb, at, subresource } => refused(user, *verb, &at.within, subresource.as_deref(), &at.name),
-        _ => ApiError::forbidden_path("/", &format!("User {:?} cannot get", user.name)),
+impl std::fmt::Debug for Authorizer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Authorizer")
     }
 }
 
-fn refused(user: &User, verb: Verb, at: &Collection, subresource: Option<&str>, name: &str) -> ApiError {
-    let resource = &at.resource;
-    let what = subresource.map_or_else(|| resource.plural.clone(), |sub| format!("{}/{sub}", resource.plural));
-    let place = match &at.namespace {
-        Some(namespace) => format!("in the namespace {namespace:?}"),
-        None => "at the cluster scope".to_owned(),
+/// That a user may not do something, and why not.
+pub fn refusal(user: &User, wanted: &Attributes<'_>, reason: &str) -> ApiError {
+    let (name, verb) = (&user.name, wanted.verb);
+    let told = match wanted.what {
+        What::Path(path) => format!("User {name:?} cannot {verb} path {path:?}"),
+        What::Objects(Objects { group, resource, subresource, namespace, .. }) => {
+            let what = if subresource.is_empty() { resource.to_owned() } else { format!("{resource}/{subresource}") };
+            let place = match namespace {
+                "" => "at the cluster scope".to_owned(),
+                namespace => format!("in the namespace {namespace:?}"),
+            };
+            format!("User {name:?} cannot {verb} resource {what:?} in API group {group:?} {place}")
+        }
     };
-    let (user, verb, group) = (&user.name, verb.word(), &resource.group);
-    let why = format!("User {user:?} cannot {verb} resource {what:?} in API group {group:?} {place}");
-    ApiError::forbidden(resource, name, &why)
+    // What comes from a request must not look like markup in a browser.
+    let told = told.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let told = if reason.is_empty() { told } else { format!("{told}: {reason}") };
+    match wanted.what {
+        What::Path(_) => ApiError::forbidden_request("", "", "", &told),
+        What::Objects(Objects { group, resource, name, .. }) => {
+            ApiError::forbidden_request(group, resource, name, &told)
+        }
+    }
 }

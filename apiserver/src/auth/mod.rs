@@ -1,25 +1,49 @@
 //! Who asks, and whether they may.
+//!
+//! A request becomes [`Attributes`]; the [`Rules`] of its workspace, made of its roles and bindings, decide about them;
+//! only an [`Authorizer`] turns that into an [`Authorized`], without which nothing is read or written. [`escalation`]
+//! keeps people from giving what they do not have, [`impersonation`] says who may act as somebody else.
 
+mod attributes;
 mod authorize;
+mod binding;
+mod cover;
+pub mod escalation;
+pub mod impersonation;
+mod rule;
+mod rules;
 mod tokens;
 mod x509;
 
-pub use authorize::{Access, Authorized, Authorizer};
+pub use attributes::{Asked, Attributes, Objects, What};
+pub use authorize::{Access, Authorized, Authorizer, refusal};
+pub use binding::{Binding, RoleRef, Source, Subject};
+pub use cover::missing;
+pub use rule::Rule;
+pub use rules::{Decision, RoleError, Rulebook, Rules, StoredRole, aggregate};
 pub use tokens::{Audience, Bound, Claims, KeyError, TokenIssuer};
 pub use x509::{CertificateError, user_of_certificate};
 
+use crate::place::Workspace;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Who asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
     pub name: String,
     pub uid: String,
     pub groups: Vec<String>,
+    /// What else is known of them.
+    pub extra: BTreeMap<String, Vec<String>>,
+    /// The only workspace in which they are who they are; everywhere, if there is none. Whoever is somebody because of
+    /// the rules of one workspace is nobody in others, whatever their groups are called.
+    pub within: Option<Workspace>,
 }
 
 /// The group whose members may do everything.
 pub const MASTERS: &str = "system:masters";
+const ANONYMOUS: &str = "system:anonymous";
 const AUTHENTICATED: &str = "system:authenticated";
 const UNAUTHENTICATED: &str = "system:unauthenticated";
 
@@ -29,11 +53,21 @@ impl User {
         if !groups.iter().any(|group| group == AUTHENTICATED) {
             groups.push(AUTHENTICATED.to_owned());
         }
-        Self { name: name.to_owned(), uid: String::new(), groups }
+        Self { name: name.to_owned(), groups, ..Self::default() }
     }
 
     pub fn anonymous() -> Self {
-        Self { name: "system:anonymous".to_owned(), uid: String::new(), groups: vec![UNAUTHENTICATED.to_owned()] }
+        Self { name: ANONYMOUS.to_owned(), groups: vec![UNAUTHENTICATED.to_owned()], ..Self::default() }
+    }
+
+    /// What the user of a service account is called.
+    pub fn account_name(namespace: &str, name: &str) -> String {
+        format!("system:serviceaccount:{namespace}:{name}")
+    }
+
+    /// The groups of every service account of a namespace.
+    pub fn account_groups(namespace: &str) -> Vec<String> {
+        vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")]
     }
 
     /// A part of this server, under its own name.
@@ -45,7 +79,15 @@ impl User {
         self.groups.iter().any(|group| group == UNAUTHENTICATED)
     }
 
+    /// What they are called and which groups they are in means something there.
+    pub fn is_somebody_in(&self, workspace: &Workspace) -> bool {
+        self.within.as_ref().is_none_or(|within| within == workspace)
+    }
+
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|member| member == group)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,8 +34,7 @@ pub struct Bound {
 impl Claims {
     pub fn user(&self) -> User {
         let Self { namespace, name, uid, .. } = self;
-        let groups = vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")];
-        let user = User::authenticated(&format!("system:serviceaccount:{namespace}:{name}"), groups);
+        let user = User::authenticated(&User::account_name(namespace, name), User::account_groups(namespace));
         User { uid: uid.clone(), ..user }
     }
 }

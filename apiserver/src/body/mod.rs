@@ -17,8 +17,18 @@ use serde_json::{Map, Value, json};
 /// An object on its way in.
 #[derive(Clone, Debug)]
 pub enum Body {
-    Encoded { bytes: Bytes, encoding: Encoding },
+    Encoded {
+        bytes: Bytes,
+        encoding: Encoding,
+    },
     Tree(Value),
+    /// What a patch has made of an object: `complaints` are about the patch, and `shown` is what its author is shown of
+    /// it if the object cannot be read; the object itself if it is nothing.
+    Patched {
+        tree: Value,
+        complaints: Vec<String>,
+        shown: Option<Value>,
+    },
 }
 
 /// A tree, and what would be lost or overwritten by taking it.
@@ -56,7 +66,7 @@ impl Body {
         }
         let (api_version, kind) = (&*resource.api_version(), &*resource.kind);
         let Read { mut tree, complaints } = self.read(api_version, kind)?;
-        expect_kind(&mut tree, api_version, kind)?;
+        expect_kind(&mut tree, api_version, kind).map_err(|why| self.refusal(why))?;
         let judge = Judge { api_version, kind, validation };
         let warnings = judge.custom(&mut tree, complaints, schema, self)?;
         let object = Object::try_from(tree).map_err(|error| ApiError::bad_request(error.to_string()))?;
@@ -72,7 +82,7 @@ impl Body {
         validation: FieldValidation,
     ) -> Result<Decoded, ApiError> {
         let Read { mut tree, complaints } = self.read(api_version, kind)?;
-        expect_kind(&mut tree, api_version, kind)?;
+        expect_kind(&mut tree, api_version, kind).map_err(|why| self.refusal(why))?;
         let judge = Judge { api_version, kind, validation };
         let warnings = judge.builtin(&mut tree, complaints, ty, self)?;
         let object = Object::try_from(tree).map_err(|error| ApiError::bad_request(error.to_string()))?;
@@ -82,6 +92,9 @@ impl Body {
     fn read(&self, api_version: &str, kind: &str) -> Result<Read, ApiError> {
         let (bytes, encoding) = match self {
             Self::Tree(tree) => return Ok(Read { tree: tree.clone(), complaints: Vec::new() }),
+            Self::Patched { tree, complaints, .. } => {
+                return Ok(Read { tree: tree.clone(), complaints: complaints.clone() });
+            }
             Self::Encoded { bytes, encoding } => (bytes, encoding),
         };
         // Clients that know the kind from the path say it in the body all the same; few do not.
@@ -100,8 +113,18 @@ impl Body {
         }
     }
 
+    /// The object cannot be read. What a patch has made unreadable was readable before: the patch is not valid.
+    fn refusal(&self, why: String) -> ApiError {
+        match self {
+            Self::Patched { tree, shown, .. } => {
+                ApiError::invalid_patch(&shown.as_ref().unwrap_or(tree).to_string(), why)
+            }
+            Self::Encoded { .. } | Self::Tree(_) => ApiError::bad_request(why),
+        }
+    }
+
     /// Brings complaints into the order in which their fields stand in the text.
-    fn sort(&self, complaints: &mut [String]) {
+    pub fn sort(&self, complaints: &mut [String]) {
         if let (Self::Encoded { bytes, encoding: Encoding::Json }, [_, _, ..]) = (self, &*complaints) {
             let places = json::places(bytes);
             complaints.sort_by_key(|complaint| places.get(complaint).copied().unwrap_or(usize::MAX));
@@ -119,6 +142,14 @@ impl Body {
     }
 }
 
+/// JSON of no particular kind, and what stands in it twice.
+pub fn json(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
+    json::read(bytes).map(|read| (read.tree, read.complaints))
+}
+
+/// What stands before the complaints about a text, where they are an error.
+const YAML_ERRORS: &str = "yaml: unmarshal errors:\n  ";
+
 /// A key that stands twice is a complaint; the last one counts.
 fn yaml(bytes: &[u8]) -> Result<Read, String> {
     let text = str::from_utf8(bytes).map_err(|error| error.to_string())?;
@@ -133,18 +164,19 @@ fn yaml(bytes: &[u8]) -> Result<Read, String> {
     let (line, key) = (location.line(), key.clone().unwrap_or_default());
     let options = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins };
     let tree = serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())?;
-    let complaint = format!("yaml: unmarshal errors:\n  line {line}: key {key:?} already set in map");
+    let complaint = format!("{YAML_ERRORS}line {line}: key {key:?} already set in map");
     Ok(Read { tree, complaints: vec![complaint] })
 }
 
 /// The body may leave out what it is; it may not say something else.
-fn expect_kind(tree: &mut Value, api_version: &str, kind: &str) -> Result<(), ApiError> {
+fn expect_kind(tree: &mut Value, api_version: &str, kind: &str) -> Result<(), String> {
     let Some(map) = tree.as_object_mut() else { return Ok(()) };
     for (field, expected, what) in [("apiVersion", api_version, "API version"), ("kind", kind, "kind")] {
         match map.get(field).and_then(Value::as_str).filter(|found| !found.is_empty()) {
             Some(found) if found != expected => {
-                let said = format!("the {what} in the data ({found}) does not match the expected {what} ({expected})");
-                return Err(ApiError::bad_request(said));
+                return Err(format!(
+                    "the {what} in the data ({found}) does not match the expected {what} ({expected})"
+                ));
             }
             _ => map.insert(field.to_owned(), expected.into()),
         };
@@ -170,7 +202,7 @@ impl Judge<'_> {
         ty: &'static Type,
         body: &Body,
     ) -> Result<Vec<String>, ApiError> {
-        self.check(tree, ty, &mut complaints)?;
+        self.check(tree, ty, &mut complaints, body)?;
         self.refuse_or_keep(&mut complaints, body)?;
         let forgets = forgets_owners(tree);
         openapi::prune(tree, ty);
@@ -191,7 +223,7 @@ impl Judge<'_> {
     ) -> Result<Vec<String>, ApiError> {
         let ty = envelope().ok_or_else(|| ApiError::internal("there is no PartialObjectMetadata"))?;
         let mut outside = envelope_of(tree);
-        self.check(&outside, ty, &mut complaints)?;
+        self.check(&outside, ty, &mut complaints, body)?;
         let unknown = schema.prune(tree).into_iter().filter(|path| !path.starts_with("metadata."));
         complaints.extend(unknown.map(|path| Problem::UnknownField { path }.to_string()));
         self.refuse_or_keep(&mut complaints, body)?;
@@ -207,10 +239,16 @@ impl Judge<'_> {
         Ok(complaints)
     }
 
-    fn check(&self, tree: &Value, ty: &'static Type, complaints: &mut Vec<String>) -> Result<(), ApiError> {
+    fn check(
+        &self,
+        tree: &Value,
+        ty: &'static Type,
+        complaints: &mut Vec<String>,
+        body: &Body,
+    ) -> Result<(), ApiError> {
         for problem in openapi::check(tree, ty) {
             match problem {
-                Problem::WrongValue { message, .. } => return Err(self.refusal(&message)),
+                Problem::WrongValue { message, .. } => return Err(self.refusal(&message, body)),
                 unknown @ Problem::UnknownField { .. } => complaints.push(unknown.to_string()),
             }
         }
@@ -222,19 +260,27 @@ impl Judge<'_> {
         body.sort(complaints);
         match self.validation {
             FieldValidation::Strict if !complaints.is_empty() => {
-                Err(self.refusal(&format!("strict decoding error: {}", complaints.join(", "))))
+                Err(self.refusal(&format!("strict decoding error: {}", complaints.join(", ")), body))
             }
-            FieldValidation::Warn => Ok(()),
-            _ => {
+            FieldValidation::Warn => {
+                for complaint in complaints {
+                    *complaint = complaint.strip_prefix(YAML_ERRORS).unwrap_or(complaint).to_owned();
+                }
+                Ok(())
+            }
+            FieldValidation::Strict | FieldValidation::Ignore => {
                 complaints.clear();
                 Ok(())
             }
         }
     }
 
-    fn refusal(&self, why: &str) -> ApiError {
+    fn refusal(&self, why: &str, body: &Body) -> ApiError {
+        if matches!(body, Body::Patched { .. }) {
+            return body.refusal(why.to_owned());
+        }
         let (kind, version) = (self.kind, self.api_version.rsplit('/').next().unwrap_or_default());
-        ApiError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+        body.refusal(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
     }
 }
 

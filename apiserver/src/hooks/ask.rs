@@ -7,8 +7,10 @@ use crate::auth::User;
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::object::Object;
+use expression::kubernetes::Authorizer;
 use serde_json::Value;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -57,7 +59,12 @@ pub struct Ask<'a> {
     /// What the built-in plugins do to an object that hooks have changed, before hooks see it again.
     pub readmit: Option<&'a Readmit<'a>>,
     pub caller: &'a dyn CallWebhook,
+    /// Who says what a user may do, for the expressions that ask.
+    pub answering: &'a (dyn Fn(&User) -> Answering + Sync),
 }
+
+/// Who answers for a user.
+pub type Answering = Arc<dyn Authorizer>;
 
 impl fmt::Debug for Ask<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

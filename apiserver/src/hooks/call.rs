@@ -137,6 +137,15 @@ impl HttpCaller {
         Ok(sender)
     }
 
+    /// What is found at a place, in JSON. Takes no longer than `within`.
+    pub async fn fetch(&self, from: &Endpoint, within: Duration) -> Result<Value, CallError> {
+        let (url, ends) = (from.to_string(), sleep(within).deadline());
+        let sender = self.sender(self.line(from).map_err(|why| failed(&url, &why))?)?;
+        let (method, host, body) = (Method::GET, from.authority(), Bytes::new());
+        let exchange = Exchange { sender, method, url, host, body, max: ANSWER_BYTES, ends };
+        exchange.once().await?.tree().map_err(CallError::Failed)
+    }
+
     async fn exchange(&self, to: &Endpoint, body: Bytes, within: Duration) -> Result<Value, CallError> {
         let ends = sleep(within).deadline();
         let max = ANSWER_BYTES.max(body.len().saturating_mul(ANSWER_GROWTH));
@@ -144,7 +153,7 @@ impl HttpCaller {
         let line = self.line(to).map_err(|why| failed(&url, &why))?;
         let sender = self.sender(line)?;
         let host = to.authority();
-        let exchange = Exchange { sender, url, host, body, max, ends };
+        let exchange = Exchange { sender, method: Method::POST, url, host, body, max, ends };
         for _ in 0..RETRIES_MAX {
             let answer = exchange.once().await?;
             let Some(pause) = answer.asks_for_patience() else { return answer.tree().map_err(CallError::Failed) };
@@ -169,6 +178,7 @@ fn whole_seconds(within: Duration) -> u64 {
 
 struct Exchange {
     sender: Sender,
+    method: Method,
     url: String,
     host: String,
     body: Bytes,
@@ -183,12 +193,12 @@ fn failed(url: &str, why: &str) -> CallError {
 impl Exchange {
     async fn once(&self) -> Result<Answer, CallError> {
         let request = Request::builder()
-            .method(Method::POST)
+            .method(&self.method)
             .uri(&self.url)
             .header(header::HOST, &self.host)
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::ACCEPT, "application/json, */*")
-            .header(header::USER_AGENT, "hanse-admission")
+            .header(header::USER_AGENT, "hanse")
             .body(Full::new(self.body.clone()))
             .map_err(|error| CallError::Unprepared(error.to_string()))?;
         match timeout_at(self.ends, self.sender.request(request)).await {

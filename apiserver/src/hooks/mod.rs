@@ -26,7 +26,7 @@ mod versions;
 mod view;
 mod webhook;
 
-pub use ask::{Ask, Operation, Readmit};
+pub use ask::{Answering, Ask, Operation, Readmit};
 pub use conditions::{Condition, Conditions, Evaluate, Subject, Unevaluated};
 pub use endpoint::{Endpoint, Service};
 pub use mutate::Changed;

@@ -8,6 +8,7 @@ use crate::object::Object;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReviewVersion {
@@ -165,10 +166,12 @@ struct UserInfo<'a> {
     uid: &'a str,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     groups: &'a [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    extra: &'a BTreeMap<String, Vec<String>>,
 }
 
 impl<'a> UserInfo<'a> {
     fn of(user: &'a User) -> Self {
-        Self { username: &user.name, uid: &user.uid, groups: &user.groups }
+        Self { username: &user.name, uid: &user.uid, groups: &user.groups, extra: &user.extra }
     }
 }

@@ -1,31 +1,76 @@
-//! Who asks: whoever the client certificate of the connection says.
+//! Who asks: whoever a front proxy, the certificate of the connection or a token says.
 
 use super::refused;
+use crate::api::Api;
 use crate::auth::User;
+use crate::authn::{Shown, shown};
 use crate::error::ApiError;
-use crate::target::Target;
+use crate::place::Workspace;
 use axum::Extension;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
 use std::sync::Arc;
 
 /// Who is at the other end of a connection, as far as its handshake tells.
 #[derive(Clone, Debug, Default)]
-pub struct Peer(pub Option<Arc<User>>);
+pub struct Peer {
+    /// Who the certificate says it is, if an authority of clients signed it.
+    pub user: Option<Arc<User>>,
+    /// The common name of the certificate, if an authority of front proxies signed it.
+    pub proxy: Option<Arc<str>>,
+}
+
+impl Peer {
+    /// Somebody with a certificate.
+    pub fn user(user: User) -> Self {
+        Self { user: Some(Arc::new(user)), proxy: None }
+    }
+}
 
 pub(super) async fn authenticate(
-    Extension(target): Extension<Target>,
+    State(api): State<Api>,
     Extension(peer): Extension<Peer>,
+    Extension(workspace): Extension<Workspace>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let public = matches!(target, Target::Version | Target::Health(..));
-    let user = match peer.0 {
+    let through = through_proxy(&api, &peer, request.headers_mut());
+    let user = match through.or(peer.user) {
         Some(user) => user,
-        None if public => Arc::new(User::anonymous()),
-        None => return refused(&request, &ApiError::unauthorized()),
+        None => {
+            let (shown, anonymous) = (shown(request.headers()), api.authentication.trusted().anonymous);
+            let may_be_nobody = anonymous.is_allowed(request.uri().path());
+            match by_token(&api, &workspace, shown, may_be_nobody).await {
+                Ok(user) => user,
+                Err(error) => return refused(&request, &error),
+            }
+        }
     };
+    // Nobody further in has any use for it.
+    request.headers_mut().remove(AUTHORIZATION);
     request.extensions_mut().insert(user);
     next.run(request).await
+}
+
+/// Whom a front proxy speaks for. What it says is taken off; from everybody else it was never said.
+fn through_proxy(api: &Api, peer: &Peer, headers: &mut HeaderMap) -> Option<Arc<User>> {
+    let proxy = api.authentication.proxy.as_ref()?;
+    let believed = peer.proxy.as_deref().is_some_and(|name| proxy.believes(name));
+    let user = if believed { proxy.user(headers) } else { None };
+    proxy.strip(headers);
+    user.map(Arc::new)
+}
+
+async fn by_token(api: &Api, workspace: &Workspace, shown: Shown, may_be_nobody: bool) -> Result<Arc<User>, ApiError> {
+    match shown {
+        Shown::Token(token) => {
+            let bearer = api.bearer(&token, workspace).await.filter(|bearer| api.is_meant(bearer));
+            bearer.map(|bearer| Arc::new(bearer.user)).ok_or_else(ApiError::unauthorized)
+        }
+        Shown::Nothing if may_be_nobody => Ok(Arc::new(User::anonymous())),
+        Shown::Nothing | Shown::Nonsense => Err(ApiError::unauthorized()),
+    }
 }

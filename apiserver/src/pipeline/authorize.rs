@@ -2,26 +2,71 @@
 
 use super::refused;
 use crate::api::Api;
-use crate::auth::User;
+use crate::auth::{Asked, User};
+use crate::options::Query;
+use crate::place::Workspace;
+use crate::selector::FieldSelector;
 use crate::target::Target;
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use openapi::names;
 use std::sync::Arc;
 
 pub(super) async fn authorize(
     State(api): State<Api>,
     Extension(user): Extension<Arc<User>>,
     Extension(target): Extension<Target>,
+    Extension(workspace): Extension<Workspace>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    match api.resources.authorizer().authorize(&user, target) {
+    let workspace = deciding(&api, &target, workspace);
+    match api.resources.authorizer().authorize(&user, &workspace, target, &asked(&request)) {
         Ok(permitted) => {
             request.extensions_mut().insert(permitted);
             next.run(request).await
         }
         Err(error) => refused(&request, &error),
+    }
+}
+
+/// The workspace whose rules count. What is about the whole server is not for those to decide who rule one workspace
+/// of many.
+pub(super) fn deciding(api: &Api, target: &Target, workspace: Workspace) -> Workspace {
+    if target.is_server_wide() { api.workspaces.find(None).unwrap_or(workspace) } else { workspace }
+}
+
+/// What of a request rules may speak of, besides its target.
+pub(super) fn asked(request: &Request) -> Asked {
+    let (method, path) = (request.method().as_str().to_ascii_lowercase(), request.uri().path().to_owned());
+    Asked { method, path, name: selected(request.uri().query().unwrap_or_default()) }
+}
+
+/// The only name that is selected, if it can be one.
+fn selected(query: &str) -> Option<String> {
+    if !query.contains("fieldSelector") {
+        return None;
+    }
+    let fields = FieldSelector::parse(Query::parse(query).get("fieldSelector")?).ok()?;
+    let name = fields.exact("metadata.name")?;
+    names::path_segment(name).is_empty().then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_selected_if_no_other_can_be() {
+        let check = |query: &str, expected: Option<&str>| assert_eq!(selected(query).as_deref(), expected, "{query}");
+        check("", None);
+        check("watch=1&fieldSelector=metadata.name%3Dweb", Some("web"));
+        check("fieldSelector=metadata.name%3Dweb,status.phase%3Dx", Some("web"));
+        check("fieldSelector=metadata.name!%3Dweb", None);
+        check("fieldSelector=metadata.name%3Da/b", None);
+        check("fieldSelector=status.phase%3Dx", None);
+        check("fieldSelector=nonsense", None);
     }
 }

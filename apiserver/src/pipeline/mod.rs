@@ -36,8 +36,8 @@ pub fn pipeline(api: Api, limits: Limits) -> Router {
         .layer(from_fn_with_state(api.clone(), workspace::workspace)) // /clusters/{path}/... -> Workspace
         .layer(from_fn_with_state(api.clone(), target::target)) // path and method -> Target
         .layer(from_fn(deadline::deadline)) // watches are exempt
-        .layer(from_fn(authenticate::authenticate)) // -> User
-        .layer(from_fn(impersonate::impersonate)) // refused until rules say who may
+        .layer(from_fn_with_state(api.clone(), authenticate::authenticate)) // -> User
+        .layer(from_fn_with_state(api.clone(), impersonate::impersonate)) // -> the User that is meant
         .layer(from_fn_with_state((api.clone(), Arc::new(Limiter::new(limits))), limit::limit))
         .layer(from_fn_with_state(api.clone(), authorize::authorize)); // -> Authorized<Target>
     Router::new().fallback(any(answer)).with_state(api).layer(layers)

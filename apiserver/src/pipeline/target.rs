@@ -1,6 +1,5 @@
 //! What the request is about.
 
-use super::refused;
 use super::trace::Noted;
 use crate::api::Api;
 use crate::metrics;
@@ -24,12 +23,9 @@ pub(super) async fn target(
         let served = Lookup { builtin: api.resources.builtin(), own: &|| api.resources.catalog(&workspace) };
         Target::parse(request.method(), request.uri().path(), watching, &workspace, &served)
     };
-    match parsed {
-        Ok(target) => {
-            noted.note(metrics::Request::about(&target));
-            request.extensions_mut().insert(target);
-            next.run(request).await
-        }
-        Err(error) => refused(&request, &error),
-    }
+    // Whoever may not know what is served is refused before that is said.
+    let target = parsed.unwrap_or_else(|error| Target::Nowhere(Box::new(error)));
+    noted.note(metrics::Request::about(&target));
+    request.extensions_mut().insert(target);
+    next.run(request).await
 }

@@ -1,13 +1,8 @@
 //! Whom expressions ask whether somebody may do something.
 
-use crate::auth::{MASTERS, User};
-use crate::hooks::Ask;
+use crate::hooks::{Answering, Ask};
 use expression::Value;
-use expression::kubernetes::{self, Attributes, Authorizer, Decision};
-use std::sync::Arc;
-
-/// Who answers for a user.
-pub type Answering = Arc<dyn Authorizer>;
+use expression::kubernetes::{self, Attributes};
 
 /// The values of `authorizer` and `authorizer.requestResource`.
 #[derive(Debug)]
@@ -17,7 +12,8 @@ pub(super) struct Authority {
 }
 
 impl Authority {
-    pub(super) fn new(by: Answering, ask: &Ask<'_>) -> Self {
+    pub(super) fn new(ask: &Ask<'_>) -> Self {
+        let by: Answering = (ask.answering)(ask.user);
         let about = Attributes {
             group: ask.resource.group.clone(),
             resource: ask.resource.plural.clone(),
@@ -30,22 +26,5 @@ impl Authority {
             authorizer: kubernetes::authorizer(by.clone()),
             request_resource: kubernetes::request_resource(by, about),
         }
-    }
-}
-
-/// Answers by the one rule there is: masters may do everything. Service accounts are none.
-pub fn masters(user: &User) -> Answering {
-    Arc::new(Masters { is_one: user.is_in(MASTERS) })
-}
-
-#[derive(Debug)]
-struct Masters {
-    is_one: bool,
-}
-
-impl Authorizer for Masters {
-    fn authorize(&self, attributes: &Attributes) -> Decision {
-        let allowed = self.is_one && attributes.service_account.is_none();
-        Decision { allowed, ..Decision::default() }
     }
 }

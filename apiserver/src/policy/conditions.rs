@@ -1,45 +1,28 @@
 //! Match conditions: expressions that all have to hold for a webhook or a policy to be asked.
 
-use super::authority::{Answering, Authority, masters};
+use super::authority::Authority;
 use super::compiled::{Expression, Named, Wanted};
 use super::environment::{self, Scope};
 use super::evaluate::{CONDITIONS, Facts, Run, Spent};
-use crate::auth::User;
 use crate::hooks::{Condition, Conditions, Evaluate, Subject};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
 /// Reads the match conditions of webhooks.
-#[derive(Clone, Copy)]
-pub struct MatchConditions {
-    /// Who says what a user may do.
-    pub authorizer: fn(&User) -> Answering,
-}
-
-impl Default for MatchConditions {
-    fn default() -> Self {
-        Self { authorizer: masters }
-    }
-}
-
-impl fmt::Debug for MatchConditions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MatchConditions")
-    }
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MatchConditions;
 
 impl Conditions for MatchConditions {
     fn compile(&self, conditions: &[Condition]) -> Box<dyn Evaluate> {
         let environment = environment::environment(Scope { authorizer: true, ..Scope::default() }, None);
         let read = |one: &Condition| Expression::compile(&environment, &one.expression, Wanted::Bool);
-        Box::new(OfWebhook { conditions: conditions.iter().map(read).collect(), authorizer: self.authorizer })
+        Box::new(OfWebhook { conditions: conditions.iter().map(read).collect() })
     }
 }
 
 struct OfWebhook {
     conditions: Vec<Expression>,
-    authorizer: fn(&User) -> Answering,
 }
 
 impl fmt::Debug for OfWebhook {
@@ -50,7 +33,7 @@ impl fmt::Debug for OfWebhook {
 
 impl Evaluate for OfWebhook {
     fn evaluate(&self, subject: &Subject<'_>) -> Vec<Result<bool, String>> {
-        let authority = Authority::new((self.authorizer)(subject.ask.user), subject.ask);
+        let authority = Authority::new(subject.ask);
         let request = as_requested(subject.request);
         let facts = Facts {
             request: &request,

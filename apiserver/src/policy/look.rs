@@ -1,7 +1,5 @@
 //! What policies look up.
 
-use super::authority::{Answering, masters};
-use crate::auth::User;
 use crate::error::ApiError;
 use crate::object::Object;
 use crate::selector::LabelSelector;
@@ -31,9 +29,4 @@ pub trait PolicyLook {
         namespace: Option<&str>,
         selector: &LabelSelector,
     ) -> Result<Vec<Object>, ApiError>;
-
-    /// Who says what a user may do.
-    fn authorizer(&self, user: &User) -> Answering {
-        masters(user)
-    }
 }

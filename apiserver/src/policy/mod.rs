@@ -22,7 +22,6 @@ mod read;
 mod typing;
 mod validate;
 
-pub use authority::{Answering, masters};
 pub use check::check;
 pub use conditions::MatchConditions;
 pub use look::{ParamKind, PolicyLook};

@@ -29,7 +29,7 @@ impl Policies {
         let mut rounds = Rounds {
             ask,
             look,
-            authority: Authority::new(look.authorizer(ask.user), ask),
+            authority: Authority::new(ask),
             view: View::new(ask, Some(Cow::Owned(object))),
             again: Again::default(),
             was_changed: false,

@@ -78,7 +78,7 @@ fn cut(text: &str) -> &str {
 
 impl<'a> Round<'a> {
     fn new(ask: &'a Ask<'a>, look: &'a dyn PolicyLook, object: Option<&'a Object>) -> Self {
-        let authority = Authority::new(look.authorizer(ask.user), ask);
+        let authority = Authority::new(ask);
         let (views, failures, told) = (Vec::new(), Vec::new(), Told::default());
         Self { ask, look, object, authority, namespace: None, views, denial: None, failures, told }
     }

@@ -68,6 +68,11 @@ impl Chunks {
         self.bytes == 0
     }
 
+    /// All of it, if it is one part.
+    pub fn single(&self) -> Option<Bytes> {
+        if let [only] = &*self.parts { Some(only.clone()) } else { None }
+    }
+
     /// The parts, joined into pieces that are worth sending.
     pub fn pieces(self) -> impl Iterator<Item = Bytes> {
         let mut parts = self.parts.into_iter().peekable();

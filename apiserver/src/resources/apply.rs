@@ -104,8 +104,10 @@ impl Resources {
         let access = Access::Object { verb: Verb::Create, at: target.clone(), subresource: None };
         let permit = self.authorizer().permit(at.user(), access)?.narrow(|_| target.within.clone());
         let live = self.ownership(resource, Part::Main, "").nothing();
-        let Decoded { object, warnings } = self.applied(resource, &live, wanted)?;
+        let Decoded { mut object, warnings } = self.applied(resource, &live, wanted)?;
         check_new(target, &object)?;
+        // Whoever has seen the object before it went may still want it.
+        object.remove_metadata("resourceVersion");
         let told = Told::about("PatchOptions", wanted.options);
         told.restart(&warnings);
         let bytes = told.along(self.insert(&permit, &object, How::of(wanted.options, &told).settled()).await)?;
@@ -165,9 +167,6 @@ fn check_new(at: &ObjectRef, object: &Object) -> Result<(), ApiError> {
         let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
         return Err(ApiError::conflict(at.resource(), &at.name, &why));
     }
-    if !object.resource_version().is_empty() {
-        return Err(ApiError::revision_on_create());
-    }
     check_namespace(&at.within, object)?;
     if name.is_empty() {
         let message = format!("the name of the object ({url} based on URL) was undeterminable: name must be provided");
@@ -182,8 +181,8 @@ fn check_new(at: &ObjectRef, object: &Object) -> Result<(), ApiError> {
 
 /// The object came or went while it was looked at.
 fn is_overtaken(error: &ApiError, at: &ObjectRef) -> bool {
-    let about_it = *error == ApiError::not_found(at.resource(), &at.name);
-    about_it || *error == ApiError::already_exists(at.resource(), &at.name)
+    let there = ApiError::already_exists(at.resource(), &at.name);
+    *error == ApiError::not_found(at.resource(), &at.name) || *error == there || *error == there.while_deleted()
 }
 
 pub(super) fn refusal(error: &ApplyError) -> ApiError {

@@ -2,7 +2,7 @@
 
 use super::gate::Question;
 use super::sight::Sight;
-use super::write::{self, How, Told};
+use super::write::{self, By, How, Told};
 use super::{Resources, Written};
 use crate::admission::{self, Attempt};
 use crate::allocate::Beside;
@@ -90,11 +90,13 @@ impl Resources {
     ) -> Result<(Object, Vec<Beside>), ApiError> {
         let (at, ambient) = (by.get(), &self.inner.ambient);
         check_defined(at, &object)?;
-        stamp(&mut object, at, ambient);
+        // What follows from a name that the server makes up is nobody's.
         write::complete(&at.resource, &mut object);
+        stamp(&mut object, at, ambient);
         strategy::settle(&at.resource, &mut object);
         self.track(&at.resource, Part::Main, None, &mut object, how.author);
-        let attempt = Attempt { resource: &at.resource, part: Part::Main, old: None, ambient, look: sight };
+        let attempt =
+            Attempt { resource: &at.resource, part: Part::Main, old: None, user: by.user(), ambient, look: sight };
         admission::change(&mut object, &attempt)?;
         let name = object.name().to_owned();
         let question = Question {
@@ -108,12 +110,15 @@ impl Resources {
             attempt: Some(&attempt),
         };
         object = self.consulted(question, object).await?;
+        let unmoved = self.may_grant(by.user(), at, "", (&object, None))?;
         strategy::prepare_create(&at.resource, &mut object, &self.surroundings(), by.user());
-        let mut beside = self.beside(&mut object, &attempt, &at.workspace)?;
+        let mut beside = self.beside(&mut object, &attempt, By { at, user: by.user() })?;
         write::settle(&at.resource, &mut object);
         validate_new(at, &mut object)?;
+        how.told.add(write::warnings(&at.resource, &mut object, None));
         admission::check(&object, &attempt)?;
         self.permitted(question, Some(&object)).await?;
+        beside.extend(unmoved);
         beside.extend(admission::charge(&object, &attempt)?.into_iter().map(Beside::Quota));
         Ok((object, beside))
     }
@@ -129,7 +134,7 @@ fn check_defined(at: &Collection, object: &Object) -> Result<(), ApiError> {
 }
 
 /// What the server says about an object, whatever its author said.
-fn stamp(object: &mut Object, at: &Collection, ambient: &Ambient) {
+pub(super) fn stamp(object: &mut Object, at: &Collection, ambient: &Ambient) {
     for field in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         object.remove_metadata(field);
     }
@@ -142,8 +147,6 @@ fn stamp(object: &mut Object, at: &Collection, ambient: &Ambient) {
     object.set_metadata("creationTimestamp", timestamp(ambient.now()));
     if at.resource.traits.generation {
         object.set_metadata("generation", 1);
-    } else {
-        object.remove_metadata("generation");
     }
     match &at.namespace {
         Some(namespace) => object.set_metadata("namespace", namespace.as_str()),

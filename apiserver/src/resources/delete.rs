@@ -29,11 +29,19 @@ pub enum Deleted {
     Going { now: Bytes },
 }
 
-/// What the deletion of a collection leaves.
+/// A deletion, and what its author should be told.
+#[derive(Clone, Debug)]
+pub struct Deletion {
+    pub left: Deleted,
+    pub warnings: Vec<String>,
+}
+
+/// The deletion of a collection: what was in it, as it was before.
 #[derive(Clone, Debug)]
 pub struct DeletedMany {
     pub revision: Revision,
     pub items: Vec<Bytes>,
+    pub warnings: Vec<String>,
 }
 
 const ORPHAN: &str = "orphan";
@@ -68,22 +76,25 @@ impl Change for Delete<'_> {
 }
 
 impl Resources {
-    pub async fn delete(&self, at: &Authorized<ObjectRef>, options: &DeleteOptions) -> Result<Deleted, ApiError> {
+    pub async fn delete(&self, at: &Authorized<ObjectRef>, options: &DeleteOptions) -> Result<Deletion, ApiError> {
         let target = at.get();
         let resource = target.resource();
         strategy::may_delete(resource, &target.name)?;
         check_propagation(resource, options)?;
         let told = Told::about_delete(options);
+        let warnings = strategy::warnings_of_delete(resource, options);
         let how = How { author: Author::Settled, dry_run: options.dry_run, options: told.options(), told: &told };
         let change = Delete { resources: self, by: at, how, options, now: self.inner.ambient.now() };
-        Ok(match self.mutate(target, options.dry_run, &change).await? {
-            Outcome::Removed(last) => {
+        let outcome = told.along(self.mutate(target, options.dry_run, &change).await);
+        let left = match outcome.map_err(|error| error.with_warnings(warnings.clone()))? {
+            Outcome::Removed { last, .. } => {
                 let uid = crate::object::Peek::of(&last).text(&["metadata", "uid"]).unwrap_or_default().into_owned();
                 Deleted::Gone { last: self.shown_new(&target.within, last).await?, uid }
             }
             Outcome::Same(now) => Deleted::Going { now: self.shown(&target.within, now).await? },
             Outcome::Written(now) => Deleted::Going { now: self.shown_new(&target.within, now).await? },
-        })
+        };
+        Ok(Deletion { left, warnings: [warnings, told.into_warnings()].concat() })
     }
 
     pub async fn delete_collection(
@@ -94,7 +105,7 @@ impl Resources {
     ) -> Result<DeletedMany, ApiError> {
         let (range, filter) = Filter::plan(at.get(), None, list.selection)?;
         let snapshot = self.inner.store.snapshot().await?;
-        let mut items = Vec::new();
+        let (mut items, mut warnings) = (Vec::new(), Vec::new());
         for entry in snapshot.scan(range) {
             let entry = entry?;
             if list.limit > 0 && items.len() == list.limit {
@@ -106,15 +117,18 @@ impl Resources {
             let Some(parts) = keyspace::parse(&entry.key) else { continue };
             let (namespace, name) = (parts.namespace.map(str::to_owned), parts.name.to_owned());
             let one = at.clone().narrow(|place| Collection { namespace, ..place }.object(&name));
+            items.push(self.shown(&one.get().within, entry.version).await?);
             match self.delete(&one, options).await {
                 // Whoever was faster did what was asked.
                 Err(error) if error.code() == 404 => {}
                 Err(error) => return Err(error),
-                Ok(Deleted::Gone { last, .. }) => items.push(last),
-                Ok(Deleted::Going { now }) => items.push(now),
+                Ok(deletion) => warnings = deletion.warnings,
             }
         }
-        Ok(DeletedMany { revision: snapshot.revision(), items })
+        if items.is_empty() {
+            warnings = strategy::warnings_of_delete(&at.get().resource, options);
+        }
+        Ok(DeletedMany { revision: snapshot.revision(), items, warnings })
     }
 }
 
@@ -148,9 +162,12 @@ fn going(resource: &ResourceDef, old: &Object, options: &DeleteOptions, now: Ins
     let mut new = old.clone();
     new.set_finalizers(finalizers(resource, old, options));
     let grace_secs = if resource.traits.graceful { strategy::pods::grace_secs(old, options.grace_secs) } else { 0 };
+    let unmarked = new.clone();
     mark(resource, &mut new, old, grace_secs, now);
     if strategy::is_let_go(&new) {
-        return Next::Remove(new);
+        // Where nothing could have held it, nobody sees it as going.
+        let has_an_end = resource.traits.graceful || strategy::has_an_end(resource);
+        return Next::Remove(if has_an_end { new } else { unmarked });
     }
     if new == *old { Next::Same } else { Next::Write(new) }
 }

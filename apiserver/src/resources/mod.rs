@@ -15,6 +15,7 @@ mod mutate;
 mod owners;
 mod patch;
 mod read;
+mod rules;
 mod scale;
 mod select;
 mod served;
@@ -26,14 +27,14 @@ mod watch;
 mod write;
 
 pub use create::Create;
-pub use delete::{Deleted, DeletedMany};
+pub use delete::{Deleted, DeletedMany, Deletion};
 pub use list::Page;
 pub use patch::{PatchBody, PatchKind};
 pub use select::Filter;
 pub use watch::{Event, EventKind, Watch};
 
 use crate::ambient::Ambient;
-use crate::auth::Authorizer;
+use crate::attend::{Attendant, Nobody};
 use crate::catalog::Catalog;
 use crate::error::ApiError;
 use crate::hooks::call::{HttpCaller, NoServices};
@@ -42,6 +43,7 @@ use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
 use bytes::Bytes;
 use gate::Gates;
+use rules::Rulebooks;
 use served::Catalogs;
 use std::sync::Arc;
 use storage::{Store, Version};
@@ -57,8 +59,9 @@ struct Inner {
     store: Store,
     catalogs: Catalogs,
     gates: Gates,
+    rulebooks: Rulebooks,
     ambient: Ambient,
-    authorizer: Authorizer,
+    attendant: Arc<dyn Attendant>,
 }
 
 /// What a write leaves behind, and what its author should be told.
@@ -78,16 +81,18 @@ struct Found {
 
 impl Resources {
     pub fn new(store: Store, catalog: Arc<Catalog>, ambient: Ambient) -> Self {
+        Self::attended(store, catalog, ambient, Arc::new(Nobody))
+    }
+
+    /// The same with somebody who looks after some of the kinds.
+    pub fn attended(store: Store, catalog: Arc<Catalog>, ambient: Ambient, attendant: Arc<dyn Attendant>) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        Self { inner: Arc::new(Inner { store, catalogs, gates, ambient, authorizer: Authorizer }) }
+        let rulebooks = Rulebooks::default();
+        Self { inner: Arc::new(Inner { store, catalogs, gates, rulebooks, ambient, attendant }) }
     }
 
     pub fn ambient(&self) -> &Ambient {
         &self.inner.ambient
-    }
-
-    pub fn authorizer(&self) -> Authorizer {
-        self.inner.authorizer
     }
 
     pub fn store(&self) -> &Store {

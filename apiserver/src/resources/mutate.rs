@@ -32,7 +32,11 @@ pub(super) enum Outcome {
     /// It is as it was.
     Same(Version),
     Written(Bytes),
-    Removed(Bytes),
+    /// It is gone: what was left of it, at the revision it went, and as it was asked to be before that.
+    Removed {
+        last: Bytes,
+        asked: Bytes,
+    },
 }
 
 /// Something that should happen to an object, whatever it is like when it happens.
@@ -91,11 +95,11 @@ impl Resources {
         let given = self.given_up(at, &object)?;
         let last = draft(self.lowered(&at.within, object).await?).stamped(expected);
         if dry_run {
-            return Ok(Outcome::Removed(last));
+            return Ok(Outcome::Removed { asked: last.clone(), last });
         }
         let txn = self.sight(at.workspace()).join(Txn::remove(keyspace::key(at)?, expected), given)?;
         let committed = self.inner.store.commit(txn).await?;
-        Ok(Outcome::Removed(with_revision(&last, committed.revision)))
+        Ok(Outcome::Removed { last: with_revision(&last, committed.revision), asked: last })
     }
 
     /// Makes an object that does not exist yet, in a namespace that exists and stays.
@@ -122,8 +126,8 @@ impl Resources {
         let (object, beside) = self.prepared(by, object.clone(), how, &sight).await?;
         let at = place.object(object.name());
         let key = keyspace::key(&at)?;
-        if self.inner.store.recent().get(key.as_bytes()).map_err(ApiError::from)?.is_some() {
-            return Err(ApiError::already_exists(at.resource(), &at.name).into());
+        if let Some(there) = self.inner.store.recent().get(key.as_bytes()).map_err(ApiError::from)? {
+            return Err(refuse_another(&at, &there.value)?.into());
         }
         let draft = draft(self.lowered(place, object).await?);
         let mut txn = sight.join(Txn::create(key, draft.clone()), beside)?;
@@ -157,6 +161,12 @@ impl Resources {
         }
         Ok(Some((key, version.modified)))
     }
+}
+
+/// There is one of this name; it may be on its way out.
+fn refuse_another(at: &ObjectRef, there: &[u8]) -> Result<ApiError, ApiError> {
+    let refusal = ApiError::already_exists(at.resource(), &at.name);
+    Ok(if parse(there)?.is_deleting() { refusal.while_deleted() } else { refusal })
 }
 
 /// An object that was not stored has no revision.

@@ -1,19 +1,21 @@
 //! Changing an object by saying what should be different.
 
+use super::create::check_namespace;
 use super::mutate::{Change, Next};
-use super::update::{check_uid, check_version};
 use super::write::{How, Told};
 use super::{Resources, Written};
 use crate::auth::Authorized;
-use crate::body::Body;
+use crate::body::{self, Body};
 use crate::catalog::{ResourceDef, Schema};
 use crate::error::ApiError;
+use crate::media::Encoding;
 use crate::object::Object;
 use crate::options::WriteOptions;
 use crate::patch::{self, PatchError};
 use crate::place::ObjectRef;
 use crate::strategy::Part;
 use bytes::Bytes;
+use openapi::FieldError;
 use openapi::builtin::Type;
 use serde_json::Value;
 
@@ -56,26 +58,35 @@ pub struct PatchBody {
 }
 
 /// A patch that was read.
-enum Difference {
+struct Difference {
+    change: PatchChange,
+    /// What its author should hear about the patch itself.
+    complaints: Vec<String>,
+}
+
+enum PatchChange {
     Json(Bytes),
     Tree { kind: PatchKind, tree: Value },
 }
 
 impl Difference {
-    fn apply(&self, mut tree: Value, schema: &Schema, about: &ResourceDef, name: &str) -> Result<Value, ApiError> {
+    /// The object as the patch would have it, still to be read.
+    fn apply(&self, mut tree: Value, schema: &Schema, about: &ResourceDef, name: &str) -> Result<Body, ApiError> {
         let refused = |error: PatchError| refusal(about, name, &error);
-        match (self, schema) {
-            (Self::Json(bytes), _) => return patch::json(&tree, bytes).map_err(refused),
-            (Self::Tree { kind: PatchKind::Strategic, tree: change }, Schema::Builtin(ty)) => {
+        let mut shown = None;
+        match (&self.change, schema) {
+            (PatchChange::Json(bytes), _) => tree = patch::json(&tree, bytes).map_err(refused)?,
+            (PatchChange::Tree { kind: PatchKind::Strategic, tree: change }, Schema::Builtin(ty)) => {
                 patch::strategic(&mut tree, change, ty).map_err(refused)?;
+                shown = Some(change.clone());
             }
             // Nobody says how the lists of a custom resource are merged.
-            (Self::Tree { kind: PatchKind::Strategic, .. }, Schema::Custom(_)) => {
+            (PatchChange::Tree { kind: PatchKind::Strategic, .. }, Schema::Custom(_)) => {
                 return Err(ApiError::unsupported_media_type(&CUSTOM));
             }
-            (Self::Tree { tree: change, .. }, _) => patch::merge(&mut tree, change),
+            (PatchChange::Tree { tree: change, .. }, _) => patch::merge(&mut tree, change),
         }
-        Ok(tree)
+        Ok(Body::Patched { tree, complaints: self.complaints.clone(), shown })
     }
 }
 
@@ -85,7 +96,7 @@ pub(super) fn apply_to_tree(
     body: &PatchBody,
     tree: Value,
     ty: &'static Type,
-) -> Result<Value, ApiError> {
+) -> Result<Body, ApiError> {
     read(body)?.apply(tree, &Schema::Builtin(ty), at.resource(), &at.name)
 }
 
@@ -105,6 +116,7 @@ impl Change for Patched<'_> {
         let resource = at.get().resource();
         let patched = resources.patched(resource, &self.difference, old, self.options, how.told)?;
         check_patched(at.get(), old, &patched)?;
+        check_namespace(&at.get().within, &patched)?;
         resources.replaced(at, part, old, patched, how).await
     }
 }
@@ -139,8 +151,8 @@ impl Resources {
     ) -> Result<Object, ApiError> {
         let tree = Value::from(crate::convert::from_storage(old.clone(), resource));
         let uid = old.uid().to_owned();
-        let tree = change.apply(tree, &resource.schema, resource, old.name())?;
-        let decoded = Body::Tree(tree).decode(resource, options.validation)?;
+        let body = change.apply(tree, &resource.schema, resource, old.name())?;
+        let decoded = body.decode(resource, options.validation)?;
         let mut object = crate::convert::to_storage(decoded.object, resource);
         if object.uid().is_empty() {
             object.set_metadata("uid", uid);
@@ -155,14 +167,28 @@ fn read(body: &PatchBody) -> Result<Difference, ApiError> {
         return Err(ApiError::unsupported_media_type(&PatchKind::ACCEPTED[..3]));
     }
     if body.kind == PatchKind::Json {
-        return Ok(Difference::Json(body.bytes.clone()));
+        let change = PatchChange::Json(body.bytes.clone());
+        return Ok(Difference { change, complaints: complaints_about_operations(&body.bytes) });
     }
-    let tree: Value = serde_json::from_slice(&body.bytes)
-        .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
+    let (tree, complaints) =
+        body::json(&body.bytes).map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
     if !tree.is_object() {
         return Err(ApiError::bad_request("error decoding patch: a patch has to be a JSON object"));
     }
-    Ok(Difference::Tree { kind: body.kind, tree })
+    Ok(Difference { change: PatchChange::Tree { kind: body.kind, tree }, complaints })
+}
+
+/// What stands twice in a JSON patch, or is no field of an operation. A text that is no patch is refused elsewhere.
+fn complaints_about_operations(bytes: &Bytes) -> Vec<String> {
+    const FIELDS: [&str; 4] = ["op", "path", "from", "value"];
+    let Ok((tree, mut complaints)) = body::json(bytes) else { return Vec::new() };
+    for (at, operation) in tree.as_array().into_iter().flatten().enumerate() {
+        let fields = operation.as_object().into_iter().flat_map(|operation| operation.keys());
+        let unknown = fields.filter(|field| !FIELDS.contains(&field.as_str()));
+        complaints.extend(unknown.map(|field| format!("unknown field {:?}", format!("[{at}].{field}"))));
+    }
+    Body::Encoded { bytes: bytes.clone(), encoding: Encoding::Json }.sort(&mut complaints);
+    complaints.into_iter().map(|complaint| format!("json patch {complaint}")).collect()
 }
 
 /// A patch may say which object, and which version of it, it is meant for.
@@ -172,10 +198,14 @@ pub(super) fn check_patched(at: &ObjectRef, old: &Object, patched: &Object) -> R
         let message = format!("the name of the object ({found}) does not match the name on the URL ({url})");
         return Err(ApiError::bad_request(message));
     }
-    if patched.resource_version().is_empty() {
-        return check_uid(at, old, patched.uid());
+    if !patched.resource_version().is_empty() && patched.resource_version() != old.resource_version() {
+        return Err(ApiError::modified(at));
     }
-    check_version(at, old, patched)
+    if patched.uid().is_empty() || patched.uid() == old.uid() {
+        return Ok(());
+    }
+    let error = FieldError::invalid("metadata.uid", patched.uid(), "field is immutable");
+    Err(ApiError::invalid(&at.resource().group, &at.resource().kind, &at.name, &[error]))
 }
 
 fn refusal(resource: &ResourceDef, name: &str, error: &PatchError) -> ApiError {

@@ -89,7 +89,7 @@ impl Resources {
         let ty = scale_type()?;
         self.rescale(at, options, |now| {
             let patched = super::patch::apply_to_tree(at.get(), patch, now.clone(), ty)?;
-            Ok(self.scale_updated(now, read(&Body::Tree(patched), options)?, options))
+            Ok(self.scale_updated(now, read(&patched, options)?, options))
         })
         .await
     }

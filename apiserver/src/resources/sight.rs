@@ -1,12 +1,19 @@
 //! A workspace at one revision, as those see it who decide on a write; and what is written beside an object.
 
-use super::{Resources, parse};
+use super::create::stamp;
+use super::write::mark_of;
+use super::{Resources, parse, write};
 use crate::admission::Look;
 use crate::allocate::Beside;
+use crate::attend::Around;
+use crate::auth::{Attributes, Decision, User};
+use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::keyspace;
 use crate::object::{Object, draft};
 use crate::place::{Collection, ObjectRef, Workspace};
+use std::collections::HashSet;
+use std::sync::Arc;
 use storage::{Expect, Revision, Snapshot, Txn};
 
 pub(super) struct Sight<'a> {
@@ -33,9 +40,21 @@ impl Sight<'_> {
         Ok(collection.object(name))
     }
 
+    /// An object that is made by nobody in particular.
+    fn completed(&self, at: &ObjectRef, mut object: Object) -> Object {
+        let resource = at.resource();
+        object.map_mut().insert("apiVersion".to_owned(), resource.api_version().into());
+        object.map_mut().insert("kind".to_owned(), resource.kind.as_str().into());
+        object.set_metadata("name", at.name.as_str());
+        stamp(&mut object, &at.within, &self.resources.inner.ambient);
+        write::settle(resource, &mut object);
+        object
+    }
+
     /// Adds to a transaction what has to be true and happen together with it.
     pub(super) fn join(&self, mut txn: Txn, beside: Vec<Beside>) -> Result<Txn, ApiError> {
         const ADDRESSES: (&str, &str) = ("networking.k8s.io", "ipaddresses");
+        let mut touched = HashSet::new();
         for item in beside {
             txn = match item {
                 Beside::MakeAddress(object) => {
@@ -50,9 +69,15 @@ impl Sight<'_> {
                 Beside::DropPort(port) => txn.delete(keyspace::port(self.workspace, port)?),
                 Beside::Move(mark, seen) => {
                     let key = keyspace::mark(self.workspace, mark)?;
-                    let expect = if seen == Revision::ZERO { Expect::Absent } else { Expect::At(seen) };
-                    txn.expect(key.clone(), expect).put(key, "{}")
+                    txn.expect(key.clone(), unmoved(seen)).put(key, "{}")
                 }
+                Beside::Make(at, object) => {
+                    touched.extend(mark_of(at.resource()).map(|mark| (at.workspace().clone(), mark)));
+                    let key = keyspace::key(&at)?;
+                    txn.expect(key.clone(), Expect::Absent).put(key, draft(self.completed(&at, object)))
+                }
+                Beside::Touch(mark) => txn.put(keyspace::mark(self.workspace, mark)?, "{}"),
+                Beside::Unmoved(mark, seen) => txn.expect(keyspace::mark(self.workspace, mark)?, unmoved(seen)),
                 Beside::Quota(quota) => {
                     let at = self.object(("", "resourcequotas"), quota.namespace(), quota.name())?;
                     let key = keyspace::key(&at)?;
@@ -61,8 +86,26 @@ impl Sight<'_> {
                 }
             };
         }
+        for (workspace, mark) in touched {
+            txn = txn.put(keyspace::mark(&workspace, mark)?, "{}");
+        }
         Ok(txn)
     }
+}
+
+impl Around for Sight<'_> {
+    fn resource(&self, group: &str, plural: &str) -> Option<Arc<ResourceDef>> {
+        self.resources.builtin().stored_as(group, plural).cloned()
+    }
+
+    fn object(&self, at: &ObjectRef) -> Result<Option<Object>, ApiError> {
+        let found = self.snapshot.get(keyspace::key(at)?.as_bytes())?;
+        found.map(|version| parse(&version.value)).transpose()
+    }
+}
+
+fn unmoved(seen: Revision) -> Expect {
+    if seen == Revision::ZERO { Expect::Absent } else { Expect::At(seen) }
 }
 
 impl Look for Sight<'_> {
@@ -84,6 +127,15 @@ impl Look for Sight<'_> {
     fn count(&self, resource: (&str, &str), namespace: &str) -> Result<usize, ApiError> {
         let Some(collection) = self.collection(resource, namespace) else { return Ok(0) };
         Ok(self.snapshot.count(keyspace::range(&collection)?)?)
+    }
+
+    fn resource_of(&self, api_version: &str, kind: &str) -> Option<Arc<ResourceDef>> {
+        let builtin = self.resources.builtin().of_kind(api_version, kind).cloned();
+        builtin.or_else(|| self.resources.catalog(self.workspace).ok()?.of_kind(api_version, kind).cloned())
+    }
+
+    fn decide(&self, user: &User, wanted: &Attributes<'_>) -> Result<Decision, ApiError> {
+        self.resources.authorizer().decide(user, self.workspace, wanted)
     }
 
     fn is_port_taken(&self, port: u16) -> Result<bool, ApiError> {

@@ -2,6 +2,8 @@
 
 use super::Resources;
 use crate::auth::{Audience, Authorized, Claims, TokenIssuer, User};
+use crate::authn::Bearer;
+use crate::authn::bootstrap::{self, BootstrapToken};
 use crate::body::Body;
 use crate::error::ApiError;
 use crate::object::{Object, timestamp};
@@ -48,27 +50,37 @@ impl Resources {
             bound: self.bound_object(target, &request)?,
         };
         let token = issuer.sign(&claims).map_err(|error| ApiError::internal(error.to_string()))?;
-        Ok(answer(&request, &account, audiences, secs, &token, expires))
+        let mut told = answer(&request, audiences, secs, &token, expires);
+        told["metadata"] = json!({
+            "name": account.name(), "namespace": account.namespace(), "uid": self.inner.ambient.uid(),
+            "creationTimestamp": timestamp(now),
+        });
+        Ok(told)
     }
 
-    /// Who a token belongs to, if it is still good.
-    pub fn user_of_token(&self, token: &str, issuer: &TokenIssuer) -> Option<(User, Vec<Audience>)> {
-        let now = self.inner.ambient.now();
-        let claims = issuer.verify(token, now.seconds)?;
-        let workspace = Workspace::new(&claims.workspace);
-        let account = self.lookup("serviceaccounts", &workspace, &claims.namespace, &claims.name)?;
+    /// Who a token of this server belongs to, if it is still good: one of a service account, or of somebody who joins the
+    /// workspace in which it is shown.
+    pub fn bearer(&self, token: &str, issuer: &TokenIssuer, workspace: &Workspace) -> Option<Bearer> {
+        if let Some(joining) = BootstrapToken::parse(token) {
+            let secret = self.lookup("secrets", workspace, bootstrap::NAMESPACE, &joining.kept_in())?;
+            let user = joining.user(&secret, self.inner.ambient.now())?;
+            return Some(Bearer { user: User { within: Some(workspace.clone()), ..user }, audiences: None });
+        }
+        let claims = issuer.verify(token, self.inner.ambient.now().seconds)?;
+        let home = Workspace::new(&claims.workspace);
+        let account = self.lookup("serviceaccounts", &home, &claims.namespace, &claims.name)?;
         if account.uid() != claims.uid || account.is_deleting() {
             return None;
         }
         if let Some(bound) = &claims.bound {
             let plural = format!("{}s", bound.kind.to_lowercase());
             let namespace = if plural == "nodes" { "" } else { &claims.namespace };
-            let object = self.lookup(&plural, &workspace, namespace, &bound.name)?;
+            let object = self.lookup(&plural, &home, namespace, &bound.name)?;
             if object.uid() != bound.uid {
                 return None;
             }
         }
-        Some((claims.user(), claims.audiences))
+        Some(Bearer { user: User { within: Some(home), ..claims.user() }, audiences: Some(claims.audiences) })
     }
 
     fn lookup(&self, plural: &str, workspace: &Workspace, namespace: &str, name: &str) -> Option<Object> {
@@ -90,9 +102,10 @@ impl Resources {
             "Secret" => "secrets",
             "Node" => "nodes",
             _ => {
-                return Err(ApiError::bad_request(format!(
-                    "cannot bind token for serviceaccount to object of type {kind}"
-                )));
+                let api_version = word("apiVersion");
+                let slash = if api_version.contains('/') { "" } else { "/" };
+                let message = format!("cannot bind token to object of type {slash}{api_version}, Kind={kind}");
+                return Err(ApiError::bad_request(message));
             }
         };
         let namespace = if kind == "Node" { "" } else { at.namespace().unwrap_or_default() };
@@ -127,18 +140,10 @@ fn audiences(request: &Object, issuer: &TokenIssuer) -> Vec<Audience> {
     if asked.is_empty() { issuer.audiences().to_vec() } else { asked }
 }
 
-fn answer(
-    request: &Object,
-    account: &Object,
-    audiences: Vec<Audience>,
-    secs: i64,
-    token: &str,
-    expires: Instant,
-) -> Value {
+fn answer(request: &Object, audiences: Vec<Audience>, secs: i64, token: &str, expires: Instant) -> Value {
     let bound = request.pointer(&["spec", "boundObjectRef"]).cloned().unwrap_or(Value::Null);
     json!({
         "kind": KIND, "apiVersion": API_VERSION,
-        "metadata": { "name": account.name(), "namespace": account.namespace(), "creationTimestamp": null },
         "spec": { "audiences": audiences, "expirationSeconds": secs, "boundObjectRef": bound },
         "status": { "token": token, "expirationTimestamp": timestamp(expires) },
     })

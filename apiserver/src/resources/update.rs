@@ -3,11 +3,11 @@
 use super::create::check_namespace;
 use super::gate::Question;
 use super::mutate::{Change, Next, Outcome};
-use super::write::{self, How, Told};
+use super::write::{self, By, How, Told};
 use super::{Create, Resources, Written};
 use crate::admission::{self, Attempt};
 use crate::allocate::Beside;
-use crate::auth::Authorized;
+use crate::auth::{Access, Authorized};
 use crate::body::Decoded;
 use crate::error::ApiError;
 use crate::hooks::Operation;
@@ -15,6 +15,7 @@ use crate::managed_fields;
 use crate::object::Object;
 use crate::place::{Collection, ObjectRef};
 use crate::strategy::{self, Part};
+use crate::target::Verb;
 use openapi::FieldError;
 
 /// The object should be what its author says.
@@ -65,7 +66,8 @@ impl Resources {
             return Err(ApiError::not_found(target.resource(), &target.name));
         }
         new.set_metadata("name", target.name.as_str());
-        let place = at.clone().narrow(|target| target.within);
+        let access = Access::Object { verb: Verb::Create, at: target.clone(), subresource: None };
+        let place = self.authorizer().permit(at.user(), access)?.narrow(|_| target.within.clone());
         let bytes = self.insert(&place, &new, how).await?;
         let bytes = self.shown_new(&target.within, bytes).await?;
         Ok(Written { bytes, created: true, warnings: how.told.warnings() })
@@ -87,7 +89,7 @@ impl Resources {
         strategy::settle(resource, &mut new);
         self.track(resource, part, Some(old), &mut new, how.author);
         let (sight, ambient) = (self.sight(at.workspace()), &self.inner.ambient);
-        let attempt = Attempt { resource, part, old: Some(old), ambient, look: &sight };
+        let attempt = Attempt { resource, part, old: Some(old), user: by.user(), ambient, look: &sight };
         admission::change(&mut new, &attempt)?;
         let question = Question {
             at: &at.within,
@@ -100,16 +102,21 @@ impl Resources {
             attempt: Some(&attempt),
         };
         new = self.consulted(question, new).await?;
+        let unmoved = self.may_grant(by.user(), &at.within, &at.name, (&new, Some(old)))?;
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
-        let mut beside = self.beside(&mut new, &attempt, at.workspace())?;
+        let mut beside = self.beside(&mut new, &attempt, By { at: &at.within, user: by.user() })?;
         write::settle(resource, &mut new);
         let mut errors = strategy::check_change(resource, part, &new, old);
         errors.extend(write::errors_of_change(resource, part, &mut new, old));
         if !errors.is_empty() {
             return Err(ApiError::invalid(&resource.group, &resource.kind, new.name(), &errors));
         }
+        if part == Part::Main {
+            how.told.add(write::warnings(resource, &mut new, Some(old)));
+        }
         admission::check(&new, &attempt)?;
         self.permitted(question, Some(&new)).await?;
+        beside.extend(unmoved);
         beside.extend(admission::charge(&new, &attempt)?.into_iter().map(Beside::Quota));
         Ok(match decide(old, new) {
             Next::Write(object) => Next::With(object, beside),
@@ -120,7 +127,7 @@ impl Resources {
     pub(super) async fn written(&self, at: &Collection, outcome: Outcome, told: Told) -> Result<Written, ApiError> {
         let bytes = match outcome {
             Outcome::Same(version) => self.shown(at, version).await?,
-            Outcome::Written(bytes) | Outcome::Removed(bytes) => self.shown_new(at, bytes).await?,
+            Outcome::Written(bytes) | Outcome::Removed { asked: bytes, .. } => self.shown_new(at, bytes).await?,
         };
         Ok(Written { bytes, created: false, warnings: told.into_warnings() })
     }

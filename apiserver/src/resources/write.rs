@@ -4,6 +4,8 @@ use super::Resources;
 use super::owners::Author;
 use crate::admission::Attempt;
 use crate::allocate::{self, Beside, Givers};
+use crate::attend::Attending;
+use crate::auth::User;
 use crate::catalog::{ResourceDef, Schema};
 use crate::custom::{Definition, check_rules};
 use crate::error::ApiError;
@@ -84,6 +86,13 @@ impl Told {
     }
 }
 
+/// Where something is written, and by whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct By<'a> {
+    pub(super) at: &'a Collection,
+    pub(super) user: &'a User,
+}
+
 /// Fills in what the author of an object did not say.
 pub(super) fn complete(resource: &ResourceDef, object: &mut Object) {
     match (&resource.schema, resource.stored_type()) {
@@ -120,6 +129,15 @@ fn schema_errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<Fiel
         }),
         (None, None) => Vec::new(),
     }
+}
+
+/// What the author of a valid object should be told about it.
+pub(super) fn warnings(resource: &ResourceDef, object: &mut Object, old: Option<&Object>) -> Vec<String> {
+    if resource.custom().is_some() {
+        return Vec::new();
+    }
+    let old = old.map(|old| Value::from(old.clone()));
+    object.as_tree(|tree| openapi::validation::warnings(tree, old.as_ref()))
 }
 
 /// What is wrong with an object in the place of another.
@@ -166,10 +184,11 @@ fn is_definition(resource: &ResourceDef) -> bool {
 }
 
 /// What has to be made anew when an object of the resource changes.
-fn mark_of(resource: &ResourceDef) -> Option<Mark> {
+pub(super) fn mark_of(resource: &ResourceDef) -> Option<Mark> {
     match &*resource.group {
         "apiextensions.k8s.io" => Some(Mark::Definitions),
         "admissionregistration.k8s.io" => Some(Mark::Policies),
+        "rbac.authorization.k8s.io" => Some(Mark::Rules),
         _ => None,
     }
 }
@@ -180,8 +199,9 @@ impl Resources {
         &self,
         object: &mut Object,
         attempt: &Attempt<'_>,
-        workspace: &Workspace,
+        by: By<'_>,
     ) -> Result<Vec<Beside>, ApiError> {
+        let workspace = &by.at.workspace;
         if is(attempt.resource, "", "services") && attempt.part == Part::Main {
             return allocate::allocate(object, attempt.old, &Givers { ambient: attempt.ambient, look: attempt.look });
         }
@@ -190,7 +210,17 @@ impl Resources {
             definitions::accept(object, &used, attempt.ambient.now());
             return Ok(vec![Beside::Move(Mark::Definitions, marked)]);
         }
+        if attempt.resource.custom().is_some_and(|custom| matches!(custom.definition, Definition::Given(_))) {
+            return self.attend(object, attempt, by);
+        }
         self.moved(attempt.resource, workspace)
+    }
+
+    fn attend(&self, object: &mut Object, attempt: &Attempt<'_>, by: By<'_>) -> Result<Vec<Beside>, ApiError> {
+        let around = self.sight(&by.at.workspace);
+        let Attempt { part, old, ambient, .. } = *attempt;
+        let write = Attending { at: by.at, part, old, user: by.user, ambient, around: &around };
+        self.inner.attendant.attend(object, &write)
     }
 
     /// What is written together with the end of an object.
@@ -203,8 +233,12 @@ impl Resources {
 
     /// What is written together with any change of an object.
     pub(super) fn moved(&self, resource: &ResourceDef, workspace: &Workspace) -> Result<Vec<Beside>, ApiError> {
-        let Some(mark) = mark_of(resource) else { return Ok(Vec::new()) };
-        Ok(vec![Beside::Move(mark, self.marked(workspace, mark)?)])
+        Ok(match mark_of(resource) {
+            None => Vec::new(),
+            // Whether its author may write it is a condition of its own; nothing else depends on other roles.
+            Some(Mark::Rules) => vec![Beside::Touch(Mark::Rules)],
+            Some(mark) => vec![Beside::Move(mark, self.marked(workspace, mark)?)],
+        })
     }
 
     fn marked(&self, workspace: &Workspace, mark: Mark) -> Result<Revision, ApiError> {

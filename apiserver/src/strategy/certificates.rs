@@ -10,6 +10,9 @@ pub(super) fn prepare_create(object: &mut Object, user: &User) {
     for field in ["uid", "extra"] {
         spec.remove(field);
     }
+    if !user.extra.is_empty() {
+        spec.insert("extra".to_owned(), json!(user.extra));
+    }
     spec.insert("username".to_owned(), user.name.as_str().into());
     spec.insert("groups".to_owned(), json!(user.groups));
     if !user.uid.is_empty() {

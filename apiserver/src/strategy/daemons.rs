@@ -8,6 +8,16 @@ fn number(set: &Object) -> i64 {
     set.annotation(ANNOTATION).and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
+/// Whoever writes a daemon set writes its number.
+pub(super) fn settle(set: &mut Object) {
+    let number = number(set);
+    set.set_annotation(ANNOTATION, &number.to_string());
+}
+
+pub(super) fn keep_number(new: &mut Object, old: &Object) {
+    new.set_annotation(ANNOTATION, &number(old).to_string());
+}
+
 pub(super) fn prepare_create(set: &mut Object) {
     let number = number(set).max(1);
     set.set_annotation(ANNOTATION, &number.to_string());

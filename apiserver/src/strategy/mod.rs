@@ -25,6 +25,7 @@ use crate::auth::User;
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::object::Object;
+use crate::options::DeleteOptions;
 use openapi::scalar::time::Instant;
 use serde_json::Value;
 
@@ -76,8 +77,10 @@ impl Part {
 
 /// Brings an object into the form in which it is kept, before anybody is said to own its fields.
 pub fn settle(resource: &ResourceDef, object: &mut Object) {
-    if (&*resource.group, &*resource.plural) == ("", "secrets") {
-        secrets::merge_string_data(object);
+    match (&*resource.group, &*resource.plural) {
+        ("", "secrets") => secrets::merge_string_data(object),
+        ("apps", "daemonsets") => daemons::settle(object),
+        _ => {}
     }
 }
 
@@ -165,6 +168,7 @@ fn prepare_status(resource: &ResourceDef, new: &mut Object, old: &Object, now: I
     keep_metadata(new, old, kept_by_status(resource));
     match (&*resource.group, &*resource.plural) {
         ("", "pods") => pods::prepare_status(new, old),
+        ("apps", "daemonsets") => daemons::keep_number(new, old),
         ("", "persistentvolumes") => volumes::prepare_volume_status(new, old, now),
         ("certificates.k8s.io", "certificatesigningrequests") => certificates::keep_approval(new, old, now),
         _ => {}
@@ -180,7 +184,7 @@ fn kept_by_status(resource: &ResourceDef) -> &'static [&'static str] {
         ("apps", "deployments") => &["labels"],
         ("", "pods") => &["ownerReferences"],
         ("admissionregistration.k8s.io", _) | ("apiregistration.k8s.io", _) | ("storage.k8s.io", _) => &WRITTEN,
-        ("flowcontrol.apiserver.k8s.io", _) => &WRITTEN,
+        ("flowcontrol.apiserver.k8s.io", _) | ("resource.k8s.io", _) => &WRITTEN,
         ("certificates.k8s.io", "podcertificaterequests") | ("networking.k8s.io", "servicecidrs") => &WRITTEN,
         _ => &[],
     }
@@ -232,6 +236,22 @@ pub fn is_let_go(object: &Object) -> bool {
 /// That an object is to go counts as a change of what is asked of it, but for definitions.
 pub fn counts_its_end(resource: &ResourceDef) -> bool {
     resource.group != "apiextensions.k8s.io"
+}
+
+/// Going is something that happens to the object, however soon it is gone.
+pub fn has_an_end(resource: &ResourceDef) -> bool {
+    matches!(
+        (&*resource.group, &*resource.plural),
+        ("", "namespaces") | ("apiextensions.k8s.io", "customresourcedefinitions")
+    )
+}
+
+/// What whoever deletes objects should know.
+pub fn warnings_of_delete(resource: &ResourceDef, options: &DeleteOptions) -> Vec<String> {
+    match (&*resource.group, &*resource.plural) {
+        ("batch", "jobs") => jobs::warnings_of_delete(options),
+        _ => Vec::new(),
+    }
 }
 
 /// What else changes in an object when it starts to go.

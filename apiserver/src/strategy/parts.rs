@@ -37,9 +37,9 @@ fn check_ephemeral(new: &Object, old: &Object) -> Vec<FieldError> {
 
 fn check_sizes(new: &Object, old: &Object) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let (class, before) = (pods::quality_of_service(new), old.text(&["status", "qosClass"]));
-    if !before.is_empty() && class != before {
-        errors.push(FieldError::invalid("spec", class, "Pod QOS Class may not change as a result of resizing"));
+    let before = old.text(&["status", "qosClass"]);
+    if !before.is_empty() && pods::quality_of_service(new) != before {
+        errors.push(FieldError::invalid("spec", before, "Pod QOS Class may not change as a result of resizing"));
     }
     let names = |pod: &Object| {
         let lists = ["containers", "initContainers"].map(|list| pod.items(&["spec", list]).collect::<Vec<_>>());

@@ -128,7 +128,7 @@ fn keep_ports(new: &mut Object, old: &Object) {
 /// A client that knows of one address only means all of them by it.
 fn follow_address(new: &mut Object, old: &Object) {
     let same = |field: &str| new.pointer(&["spec", field]) == old.pointer(&["spec", field]);
-    if same("clusterIP") || !same("clusterIPs") {
+    if same("clusterIP") || !(same("clusterIPs") || is_unsaid(new, "clusterIPs")) {
         return;
     }
     let ip = new.text(&["spec", "clusterIP"]).to_owned();

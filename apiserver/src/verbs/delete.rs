@@ -2,13 +2,13 @@
 
 use crate::api::Api;
 use crate::auth::Authorized;
-use crate::call::Call;
+use crate::call::{Call, warn};
 use crate::error::ApiError;
 use crate::media::{Encoding, Form, Offer};
 use crate::options::{DeleteOptions, ListOptions};
 use crate::place::{Collection, ObjectRef};
 use crate::render::{self, IncludeObject};
-use crate::resources::{Deleted, Page};
+use crate::resources::{Deleted, Deletion, Page};
 use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
@@ -17,12 +17,14 @@ use serde_json::{Value, json};
 pub(super) async fn delete(api: &Api, at: &Authorized<ObjectRef>, call: &Call) -> Result<Response, ApiError> {
     let form = call.form_of(at.get().resource(), Offer::OBJECTS)?;
     let options = options(call)?;
-    let deleted = api.resources.delete(at, &options).await?;
+    let Deletion { left: deleted, warnings } = api.resources.delete(at, &options).await?;
     // The old way to ask for background deletion is told when it only began.
     let begun = matches!(deleted, Deleted::Going { .. }) && options.orphan_dependents == Some(false);
     let code = if begun { StatusCode::ACCEPTED } else { StatusCode::OK };
     let bytes = shown(api, at.get(), &deleted, form)?;
-    Ok(call.answer(code, form.encoding, bytes))
+    let mut response = call.answer(code, form.encoding, bytes);
+    warn(&mut response, &warnings);
+    Ok(response)
 }
 
 fn shown(api: &Api, at: &ObjectRef, deleted: &Deleted, form: Form) -> Result<Bytes, ApiError> {
@@ -67,7 +69,9 @@ pub(super) async fn delete_collection(
     let page = Page { revision: deleted.revision, items: deleted.items, next: None, remaining: None };
     let now = api.resources.ambient().now();
     let chunks = render::list(&at.get().resource, &page, form, IncludeObject::Metadata, now)?;
-    Ok(call.send(StatusCode::OK, form.encoding.media_type(), chunks))
+    let mut response = call.send(StatusCode::OK, form.encoding.media_type(), chunks);
+    warn(&mut response, &deleted.warnings);
+    Ok(response)
 }
 
 /// An eviction is a deletion that others may object to; nothing that runs here does.

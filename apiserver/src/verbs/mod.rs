@@ -31,6 +31,7 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::OpenApi(workspace, what) => discovery::openapi(api, &workspace, &what, call),
         Target::Version => discovery::version(api, call),
         Target::Health(probe, check) => health::answer(api, probe, check.as_deref(), call),
+        Target::Nowhere(error) => Err(*error),
         Target::Metrics => Ok(call::plain(http::StatusCode::OK, api.metrics.text())),
     }
 }

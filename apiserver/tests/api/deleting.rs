@@ -135,3 +135,65 @@ async fn the_oldest_kinds_leave_their_dependents_to_nobody_unless_told_otherwise
     let gone = stage.ask(&format!("DELETE {jobs}/b?propagationPolicy=Background")).await.expect(200);
     assert_eq!(gone["kind"], "Status");
 }
+
+#[tokio::test]
+async fn what_goes_at_once_is_shown_as_it_was() {
+    let stage = Stage::new().await;
+    let services = "/api/v1/namespaces/n/services";
+    let service = json!({ "metadata": { "name": "s" }, "spec": { "ports": [{ "port": 80 }] } });
+    stage.send(&format!("POST {services}"), &service).await.expect(201);
+    let gone = stage.ask(&format!("DELETE {services}/s")).await.expect(200);
+    assert_eq!((&gone["kind"], gone["metadata"].get("deletionTimestamp")), (&json!("Service"), None));
+    let templates = "/api/v1/namespaces/n/podtemplates";
+    let template = json!({ "metadata": { "name": "t" },
+        "template": { "spec": { "containers": [{ "name": "c", "image": "i" }] } } });
+    stage.send(&format!("POST {templates}"), &template).await.expect(201);
+    let gone = stage.ask(&format!("DELETE {templates}/t")).await.expect(200);
+    assert_eq!((&gone["kind"], &gone["metadata"]["generation"]), (&json!("PodTemplate"), &json!(1)));
+}
+
+#[tokio::test]
+async fn a_deleted_collection_is_shown_as_it_was() {
+    let stage = Stage::new().await;
+    let free = stage.configmap("a", json!({})).await;
+    let held = json!({ "metadata": { "name": "b", "finalizers": ["example.com/hold"] } });
+    let held = stage.send(&format!("POST {CONFIGMAPS}"), &held).await.expect(201);
+    let list = stage.ask(&format!("DELETE {CONFIGMAPS}")).await.expect(200);
+    for (item, before) in [(&list["items"][0], &free), (&list["items"][1], &held)] {
+        assert_eq!(item["metadata"], before["metadata"]);
+    }
+    let left = stage.ask(&format!("GET {CONFIGMAPS}")).await.expect(200);
+    assert_eq!(left["items"].as_array().unwrap().len(), 1);
+    assert_eq!(left["items"][0]["metadata"]["deletionGracePeriodSeconds"], 0);
+}
+
+#[tokio::test]
+async fn an_object_that_is_going_is_still_in_the_way_and_its_last_version_is_the_one_before() {
+    let stage = Stage::new().await;
+    let object = json!({ "metadata": { "name": "a", "finalizers": ["example.com/hold"] } });
+    stage.send(&format!("POST {CONFIGMAPS}"), &object).await.expect(201);
+    let going = stage.ask(&format!("DELETE {CONFIGMAPS}/a")).await.expect(200);
+    let (reason, message) = stage.send(&format!("POST {CONFIGMAPS}"), &object).await.refused(409);
+    let expected = "object is being deleted: configmaps \"a\" already exists";
+    assert_eq!((&*reason, &*message), ("AlreadyExists", expected));
+    let release = r#"{"metadata":{"finalizers":null}}"#;
+    let patch = format!("PATCH {CONFIGMAPS}/a");
+    let last = stage.send_as(&patch, "application/merge-patch+json", release).await.expect(200);
+    assert_eq!(last["metadata"]["resourceVersion"], going["metadata"]["resourceVersion"]);
+}
+
+#[tokio::test]
+async fn whoever_deletes_jobs_without_saying_what_becomes_of_their_pods_is_warned() {
+    let stage = Stage::new().await;
+    let jobs = "/apis/batch/v1/namespaces/n/jobs";
+    let pod = json!({ "spec": { "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] } });
+    let job = json!({ "metadata": { "name": "a" }, "spec": { "template": pod } });
+    stage.send(&format!("POST {jobs}"), &job).await.expect(201);
+    let silent = stage.ask(&format!("DELETE {jobs}/a?propagationPolicy=Orphan&dryRun=All")).await;
+    assert_eq!(silent.header("warning"), None);
+    for line in [format!("DELETE {jobs}/a?dryRun=All"), format!("DELETE {jobs}?dryRun=All")] {
+        let warned = stage.ask(&line).await;
+        let warning = warned.header("warning").unwrap_or_default();
+        assert!(warning.contains("child pods are preserved by default when jobs are deleted"), "{line}: {warning}");
+    }
+}

@@ -2,13 +2,15 @@
 
 use crate::stage::Stage;
 use apiserver::auth::User;
+use apiserver::catalog::Catalog;
 use apiserver::pipeline::Peer;
+use apiserver::place::Workspace;
 use axum::body::Body;
 use http::Request;
-use std::sync::Arc;
+use serde_json::json;
 
 async fn ask_as(stage: &Stage, path: &str, user: Option<User>) -> crate::stage::Answer {
-    let request = Request::builder().uri(path).extension(Peer(user.map(Arc::new)));
+    let request = Request::builder().uri(path).extension(user.map(Peer::user).unwrap_or_default());
     stage.answer(request.body(Body::empty()).unwrap()).await
 }
 
@@ -29,8 +31,7 @@ const PATHS: [&str; 9] = [
 async fn nobody_gets_in_without_a_name_and_nobody_without_permission() {
     let stage = Stage::new().await;
     for path in PATHS {
-        let (reason, message) = ask_as(&stage, path, None).await.refused(401);
-        assert_eq!((&*reason, &*message), ("Unauthorized", "Unauthorized"), "{path}");
+        assert_eq!(ask_as(&stage, path, None).await.refused(403).0, "Forbidden", "{path}");
         let somebody = User::authenticated("eve", vec!["people".to_owned()]);
         assert_eq!(ask_as(&stage, path, Some(somebody)).await.refused(403).0, "Forbidden", "{path}");
     }
@@ -53,8 +54,95 @@ async fn a_refusal_says_who_may_not_do_what_where() {
 #[tokio::test]
 async fn pretending_to_be_somebody_else_is_refused() {
     let stage = Stage::new().await;
-    let request = Stage::request("GET /api/v1/namespaces").header("impersonate-user", "root");
+    let eve = Peer::user(User::authenticated("eve", Vec::new()));
+    let request = Request::builder().uri("/api/v1/namespaces").header("impersonate-user", "root").extension(eve);
     stage.answer(request.body(Body::empty()).unwrap()).await.refused(403);
+    // Masters may, and are then no more than whom they act as.
+    let request = Stage::request("GET /api/v1/namespaces").header("impersonate-user", "root");
+    let (_, message) = stage.answer(request.body(Body::empty()).unwrap()).await.refused(403);
+    assert!(message.contains("User \"root\" cannot list resource \"namespaces\""), "{message}");
+}
+
+/// What a door is opened with; any other method is refused at all doors.
+const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
+
+/// Load balancers and clients look at these before they have shown who they are.
+const PUBLIC: [&str; 4] = ["/version", "/healthz", "/livez", "/readyz"];
+
+/// Every path that is served: all resources of a workspace, their objects and subresources, in every form of address,
+/// and all that are about no resource.
+fn every_path(catalog: &Catalog) -> Vec<String> {
+    let mut paths: Vec<String> = [
+        "/api",
+        "/apis",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/metrics",
+        "/livez/ping",
+        "/readyz/store",
+        "/healthz/ping",
+        "/",
+    ]
+    .map(str::to_owned)
+    .into();
+    paths.extend(PUBLIC.map(str::to_owned));
+    for group in catalog.groups() {
+        paths.push(format!("/apis/{}", group.name));
+        for version in &group.versions {
+            let root = match &*group.name {
+                "" => format!("/api/{}", version.name),
+                name => format!("/apis/{name}/{}", version.name),
+            };
+            paths.extend([format!("/openapi/v3{root}"), root.clone()]);
+            for resource in &version.resources {
+                let plural = &resource.plural;
+                let places = [format!("{root}/{plural}"), format!("{root}/namespaces/n/{plural}")];
+                for place in places {
+                    paths.push(place.clone());
+                    paths.push(format!("{place}/x"));
+                    paths.push(place.replacen(&root, &format!("{root}/watch"), 1));
+                    paths.extend(resource.subresources.iter().map(|sub| format!("{place}/x/{}", sub.name)));
+                }
+            }
+        }
+    }
+    paths
+}
+
+#[tokio::test]
+async fn no_door_opens_to_somebody_without_rights() {
+    let stage = Stage::new().await;
+    let definition = json!({
+        "metadata": { "name": "boxes.example.com" },
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": { "plural": "boxes", "kind": "Box" },
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+                "schema": { "openAPIV3Schema": { "type": "object" } },
+            }],
+        },
+    });
+    let definitions = "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    stage.send(definitions, &definition).await.expect(201);
+    let catalog = stage.api.resources.catalog(&Workspace::new("home")).unwrap();
+    let paths = every_path(&catalog);
+    assert!(paths.iter().any(|path| path.contains("example.com")));
+    let (eve, mut open, mut tried) = (User::authenticated("eve", Vec::new()), Vec::new(), 0);
+    for (path, method) in paths.iter().flat_map(|path| METHODS.map(|method| (path, method))) {
+        for peer in [Some(eve.clone()), None] {
+            let expected: &[u16] = if peer.is_some() { &[403] } else { &[401, 403] };
+            let request =
+                Request::builder().method(method).uri(path).extension(peer.map(Peer::user).unwrap_or_default());
+            let code = stage.answer(request.body(Body::empty()).unwrap()).await.code;
+            let public = PUBLIC.contains(&path.as_str()) && matches!(method, "GET" | "HEAD");
+            if !(expected.contains(&code) || public && code == 200) {
+                open.push(format!("{code} {method} {path}"));
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried > 5000, "{tried}");
+    assert!(open.is_empty(), "{}:\n{}", open.len(), open.join("\n"));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Webhooks in the path of a write, and between the versions of a custom resource, over real connections.
 
 use crate::stage::Stage;
+use apiserver::pipeline::Peer;
 use axum::Router;
 use axum::routing::post;
 use base64::Engine as _;
@@ -11,14 +12,14 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
-use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_util::sync::CancellationToken;
 
 const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1";
 const CONFIGMAPS: &str = "/api/v1/namespaces/n/configmaps";
 
-/// A hook that answers as `answer` does; yields how it is reached.
-async fn hook(answer: fn(&Value) -> Value) -> Value {
+/// A server on a port of its own; yields its URL and the certificate to trust it by, in PEM.
+pub(crate) async fn https(router: Router) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     let certificate = params.self_signed(&key).unwrap();
@@ -31,12 +32,19 @@ async fn hook(answer: fn(&Value) -> Value) -> Value {
         .unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let router = Router::new()
-        .route("/", post(async move |asked: String| answer(&serde_json::from_str(&asked).unwrap()).to_string()));
-    tokio::spawn(apiserver::serve::serve(listener, Arc::new(tls), router, CancellationToken::new()));
+    let nobody = Arc::new(|_: &[CertificateDer<'static>]| Peer::default());
+    tokio::spawn(apiserver::serve::serve(listener, Arc::new(tls), nobody, router, CancellationToken::new()));
     let pem =
         format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(certificate.der()));
-    json!({ "url": format!("https://localhost:{port}/"), "caBundle": STANDARD.encode(pem) })
+    (format!("https://localhost:{port}"), pem)
+}
+
+/// A hook that answers as `answer` does; yields how it is reached.
+async fn hook(answer: fn(&Value) -> Value) -> Value {
+    let router = Router::new()
+        .route("/", post(async move |asked: String| answer(&serde_json::from_str(&asked).unwrap()).to_string()));
+    let (url, pem) = https(router).await;
+    json!({ "url": format!("{url}/"), "caBundle": STANDARD.encode(pem) })
 }
 
 fn review(asked: &Value, mut response: Value) -> Value {

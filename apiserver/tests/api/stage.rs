@@ -3,6 +3,7 @@
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
 use apiserver::auth::{TokenIssuer, User};
+use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
 use apiserver::pipeline::{Limits, Peer, pipeline};
@@ -70,8 +71,17 @@ impl Stage {
         Self::with_given(&[]).await
     }
 
+    /// The same with somebody who vouches for clients.
+    pub(crate) async fn vouched(authentication: Authentication) -> Self {
+        Self::with(&[], authentication).await
+    }
+
     /// The same with kinds that came with it.
     pub(crate) async fn with_given(definitions: &[Value]) -> Self {
+        Self::with(definitions, Authentication::default()).await
+    }
+
+    async fn with(definitions: &[Value], authentication: Authentication) -> Self {
         let definitions = definitions.iter().cloned().map(|definition| definition.try_into().unwrap());
         let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions));
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
@@ -87,7 +97,13 @@ impl Stage {
             Some("other") => Some(Workspace::new("other")),
             Some(_) => None,
         };
-        let api = Api::new(resources.clone(), Arc::new(find), tokens, json!({ "gitVersion": "v1.37.1" }));
+        let api = Api::new(
+            resources.clone(),
+            Arc::new(find),
+            tokens,
+            Arc::new(authentication),
+            json!({ "gitVersion": "v1.37.1" }),
+        );
         let client = Client::as_system(resources, "test");
         let namespaces = client.at(("", "v1", "namespaces"), &Workspace::new("home"), None).unwrap();
         client.ensure(&namespaces, json!({ "metadata": { "name": "n" } })).await.unwrap();
@@ -100,7 +116,7 @@ impl Stage {
     pub(crate) fn request(line: &str) -> http::request::Builder {
         let (method, uri) = line.split_once(' ').unwrap();
         let admin = User::authenticated("admin", vec!["system:masters".to_owned()]);
-        Request::builder().method(method).uri(uri).extension(Peer(Some(Arc::new(admin))))
+        Request::builder().method(method).uri(uri).extension(Peer::user(admin))
     }
 
     pub(crate) async fn answer(&self, request: Request<Body>) -> Answer {

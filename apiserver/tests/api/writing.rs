@@ -56,6 +56,33 @@ async fn generated_names_are_unique() {
 }
 
 #[tokio::test]
+async fn what_follows_from_a_generated_name_is_nobodys() {
+    let stage = Stage::new().await;
+    let made =
+        stage.send("POST /api/v1/namespaces", &json!({ "metadata": { "generateName": "x-" } })).await.expect(201);
+    assert_eq!(made["metadata"]["labels"]["kubernetes.io/metadata.name"], made["metadata"]["name"]);
+    let owned = &made["metadata"]["managedFields"][0]["fieldsV1"];
+    assert_eq!(*owned, json!({ "f:metadata": { "f:generateName": {} } }));
+}
+
+#[tokio::test]
+async fn whoever_writes_a_daemon_set_owns_the_number_of_its_template() {
+    let stage = Stage::new().await;
+    let sets = "/apis/apps/v1/namespaces/n/daemonsets";
+    let template = json!({ "metadata": { "labels": { "a": "b" } },
+        "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+    let selector = json!({ "matchLabels": { "a": "b" } });
+    let set = json!({ "metadata": { "name": "d" }, "spec": { "selector": selector, "template": template } });
+    let made = stage.send(&format!("POST {sets}"), &set).await.expect(201);
+    let number = "deprecated.daemonset.template.generation";
+    assert_eq!(made["metadata"]["annotations"], json!({ number: "1" }));
+    let owned = &made["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]["f:annotations"];
+    assert_eq!(*owned, json!({ ".": {}, format!("f:{number}"): {} }));
+    let status = stage.send(&format!("PUT {sets}/d/status"), &set).await.expect(200);
+    assert_eq!(status["metadata"]["annotations"], json!({ number: "1" }));
+}
+
+#[tokio::test]
 async fn a_dry_run_answers_and_leaves_nothing() {
     let stage = Stage::new().await;
     let before = stage.store.recent().revision();

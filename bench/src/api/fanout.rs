@@ -41,8 +41,11 @@ pub async fn measure(plan: &Plan, server: &Server) -> Vec<Row> {
     for watchers in WATCHERS {
         let name = |what: &str| format!("watch fan-out, {watchers} watchers: {what}");
         let changes = (DELIVERIES / plan.fanout_divisor / watchers).max(20);
+        let before = server.cpu_seconds();
         let (rate, lost) = flood(server, watchers, changes).await;
+        let each_us = (server.cpu_seconds() - before) * 1e6 / (changes * watchers - lost) as f64;
         rows.push(Row::more(name("rate"), rate, "events/s").aim(Aim::Times(10.0)));
+        rows.push(Row::less(name("the server's processor time for one"), each_us, "us"));
         if lost > 0 {
             rows.push(Row::less(name("events lost"), lost as f64, "events"));
         }

@@ -25,6 +25,9 @@ pub struct Plan {
     fanout_divisor: u64,
     scratch: PathBuf,
     hanse: PathBuf,
+    /// Names of measures; all, if there is none. Objects to measure with are made in any case.
+    only: Vec<String>,
+    peers: Vec<Peer>,
 }
 
 impl Plan {
@@ -34,7 +37,22 @@ impl Plan {
         let named = std::env::args().find_map(|argument| argument.strip_prefix("--hanse=").map(PathBuf::from));
         let scratch = std::env::current_dir().unwrap_or_default().join("target/bench");
         let hanse = named.unwrap_or(beside);
-        let full = Self { seconds: 5.0, warm_up_seconds: 1.0, objects: 100_000, fanout_divisor: 1, scratch, hanse };
+        let listed = |flag: &str| {
+            let given = std::env::args().find_map(|argument| argument.strip_prefix(flag).map(str::to_owned));
+            given.map(|list| list.split(',').map(str::to_owned).collect::<Vec<_>>()).unwrap_or_default()
+        };
+        let (only, peers) = (listed("--only="), listed("--peers="));
+        let is_named = |peer: &Peer| peers.is_empty() || peers.iter().any(|name| name == peer.name());
+        let full = Self {
+            seconds: 5.0,
+            warm_up_seconds: 1.0,
+            objects: 100_000,
+            fanout_divisor: 1,
+            scratch,
+            hanse,
+            only,
+            peers: Peer::ALL.into_iter().filter(is_named).collect(),
+        };
         if quick {
             return Self { seconds: 1.0, warm_up_seconds: 0.3, objects: 10_000, fanout_divisor: 5, ..full };
         }
@@ -50,12 +68,12 @@ fn main() {
 }
 
 async fn run(plan: &Plan) {
-    let mut report = Report::new(Peer::ALL.map(Peer::name).to_vec());
+    let mut report = Report::new(plan.peers.iter().map(|peer| peer.name()).collect());
     for note in notes(plan) {
         report.note(note);
     }
     let mut servers = Vec::new();
-    for peer in Peer::ALL {
+    for peer in plan.peers.iter().copied() {
         eprintln!("starting {} ...", peer.name());
         let server = Server::start(peer, &plan.scratch, &plan.hanse).await;
         let names = [requests::CREATED, requests::UPDATED].map(str::to_owned).into_iter();
@@ -64,6 +82,9 @@ async fn run(plan: &Plan) {
         servers.push(server);
     }
     for measure in ["idle", "fill", "creates", "updates", "gets", "lists", "pages", "fan-out"] {
+        if measure != "fill" && !plan.only.is_empty() && !plan.only.iter().any(|name| name == measure) {
+            continue;
+        }
         eprintln!("{measure} ...");
         for server in &servers {
             let rows = match measure {

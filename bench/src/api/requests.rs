@@ -52,7 +52,13 @@ pub async fn gets(plan: &Plan, server: &Server) -> Vec<Row> {
         .await
     };
     run(plan.warm_up_seconds).await;
-    with_aim(&run(plan.seconds).await, &format!("gets, {CLIENTS} clients"), Some(Aim::Times(10.0)))
+    let before = server.cpu_seconds();
+    let timings = run(plan.seconds).await;
+    let each_us = (server.cpu_seconds() - before) * 1e6 / timings.count() as f64;
+    let what = format!("gets, {CLIENTS} clients");
+    let mut rows = with_aim(&timings, &what, Some(Aim::Times(10.0)));
+    rows.push(Row::less(format!("{what}: the server's processor time for one"), each_us, "us"));
+    rows
 }
 
 /// Each client replaces an object of its own, over and over, saying which version it replaces.

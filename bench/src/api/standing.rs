@@ -77,6 +77,7 @@ pub async fn lists(plan: &Plan, server: &Server) -> Vec<Row> {
     let list: Value = serde_json::from_slice(&first).expect("a list");
     let items = list["items"].as_array().map_or(0, Vec::len);
     assert!(items as u64 >= LISTED, "{items} of {LISTED} objects are listed");
+    let before = server.cpu_seconds();
     let whole = hammer(1, plan.seconds, {
         let (client, path) = (client.clone(), path.clone());
         move |_, _| {
@@ -85,18 +86,20 @@ pub async fn lists(plan: &Plan, server: &Server) -> Vec<Row> {
         }
     })
     .await;
+    let each_ms = (server.cpu_seconds() - before) * 1e3 / whole.count() as f64;
     let name = |what: &str| format!("list of {LISTED}: {what}");
     let lists = whole.per_second();
     vec![
         Row::more(name("objects"), lists * items as f64, "objects/s").aim(Aim::Times(10.0)),
         Row::more(name("bytes"), lists * first.len() as f64 / 1e6, "MB/s"),
         Row::less(name("p50"), whole.percentile_ms(50.0), "ms"),
+        Row::less(name("the server's processor time for one"), each_ms, "ms"),
         Row::less(name("one object"), first.len() as f64 / items as f64, "B"),
     ]
 }
 
 pub async fn pages(plan: &Plan, server: &Server) -> Vec<Row> {
-    let client = server.client(1).await;
+    let (client, before) = (server.client(1).await, server.cpu_seconds());
     let paged = hammer(1, plan.seconds, move |_, _| {
         let client = client.clone();
         async move {
@@ -108,10 +111,12 @@ pub async fn pages(plan: &Plan, server: &Server) -> Vec<Row> {
         }
     })
     .await;
+    let each_ms = (server.cpu_seconds() - before) * 1e3 / paged.count() as f64;
     let name = |what: &str| format!("list of {LISTED} in pages of {PAGE}: {what}");
     vec![
         Row::more(name("objects"), paged.per_second() * LISTED as f64, "objects/s").aim(Aim::Times(10.0)),
         Row::less(name("p50"), paged.percentile_ms(50.0), "ms"),
+        Row::less(name("the server's processor time for all"), each_ms, "ms"),
     ]
 }
 

@@ -1,8 +1,8 @@
 //! What a built-in object must not say: the rules by which a Kubernetes API server v1.37 refuses objects after
 //! defaulting, in its order and with its field paths, reasons and words.
 //!
-//! [`create`], [`update`] and [`update_status`] judge; [`rules`] says which rules hold for a kind; `tree` is the
-//! vocabulary in which they are written. A kind without rules of its own is held to those of its metadata.
+//! [`create`], [`update`] and [`update_status`] judge, [`warnings()`] advises; [`rules`] says which rules hold for a kind;
+//! `tree` is the vocabulary in which they are written. A kind without rules of its own is held to those of its metadata.
 
 pub mod amount;
 mod autoscaling;
@@ -30,6 +30,7 @@ mod status;
 mod storage;
 mod success;
 mod tree;
+mod warnings;
 mod webhook;
 mod workload;
 
@@ -39,6 +40,7 @@ pub use crate::names;
 pub use names::{NameRule, name_rule};
 use rules::{Metadata, Order, Rules};
 use tree::{Errors, Node};
+pub use warnings::warnings;
 
 use crate::builtin::{Type, kind_in, table};
 use crate::field::FieldError;

@@ -1,5 +1,6 @@
 //! Where rules come from, as far as the scheduler cares.
 
+use crate::scheduler::Cell;
 use crate::scheduler::rule::Rule;
 use apiserver::object::Object;
 use apiserver::place::Workspace;
@@ -36,8 +37,11 @@ pub trait Rulebook: Send + Sync + 'static {
     fn selects(&self, group: &str, kind: &str) -> bool;
 
     /// What all rules of a workspace concern.
-    fn concerns_of(&self, workspace: &Workspace) -> Vec<Concern>;
+    fn concerns_of(&self, workspace: &Workspace) -> Concern;
 
     /// The rules that speak for an object.
     fn rules_for(&self, workspace: &Workspace, object: &Value) -> Vec<Bound>;
+
+    /// What is known of a cell, read from its object.
+    fn cell(&self, object: &Object) -> Cell;
 }

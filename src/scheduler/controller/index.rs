@@ -1,8 +1,6 @@
 //! What the scheduler remembers of cells and placements, so that a change finds the objects it concerns.
 
-use super::cells;
 use crate::scheduler::cell::Cell;
-use apiserver::object::Object;
 use apiserver::place::Workspace;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use storage::{Key, Revision};
@@ -23,9 +21,9 @@ pub(super) struct Index {
 
 impl Index {
     /// Whether anything changed that matters.
-    pub(super) fn learn_cell(&mut self, workspace: &Workspace, name: &str, cell: Option<&Object>) -> bool {
+    pub(super) fn learn_cell(&mut self, workspace: &Workspace, name: &str, cell: Option<Cell>) -> bool {
         let beside = self.cells.entry(workspace.clone()).or_default();
-        match cell.map(cells::facts_of) {
+        match cell {
             None => beside.remove(name).is_some(),
             Some(cell) => beside.insert(name.to_owned(), cell.clone()) != Some(cell),
         }

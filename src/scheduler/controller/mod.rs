@@ -4,14 +4,12 @@
 //! until no cell has a copy of it; that there is none is believed only if it was known after the decision to withdraw.
 
 mod book;
-mod cells;
 mod index;
 mod record;
 mod source;
 mod workload;
 
 pub use book::{Bound, Concern, Rulebook};
-pub use cells::facts_of;
 pub use record::targets_of;
 
 use super::{Mode, Placement, Seen, plan};

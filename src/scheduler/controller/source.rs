@@ -96,12 +96,11 @@ impl Everything {
     }
 
     fn of_cell(&self, workspace: &Workspace, name: &str, seen: &Seen) -> Vec<Key> {
-        let cell = object(seen.now.as_ref());
-        if !self.index.lock().learn_cell(workspace, name, cell.as_ref()) {
+        let cell = object(seen.now.as_ref()).map(|cell| self.book.cell(&cell));
+        if !self.index.lock().learn_cell(workspace, name, cell) {
             return Vec::new();
         }
-        let concerns = self.book.concerns_of(workspace);
-        concerns.iter().flat_map(|concern| self.expand(workspace, concern)).collect()
+        self.expand(workspace, &self.book.concerns_of(workspace))
     }
 
     fn of_placement(&self, workspace: &Workspace, uid: &str, seen: &Seen) -> Vec<Key> {

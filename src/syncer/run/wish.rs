@@ -6,7 +6,7 @@ use crate::apis::FieldPath;
 use crate::apis::definitions::CELLS;
 use crate::fleet::api::{CellPlace, CellResource};
 use crate::fleet::{CopyId, Ledger, Session};
-use crate::scheduler::controller::{Rulebook, facts_of, targets_of};
+use crate::scheduler::controller::{Rulebook, targets_of};
 use crate::scheduler::rule::Strangers;
 use crate::scheduler::{Cell, Target, Terms};
 use crate::syncer::diff::hash;
@@ -101,7 +101,7 @@ impl Wishes {
         }
         let place = self.client.at(CELLS, &session.cell.workspace, None)?.object(&name);
         let found = self.client.get(&place).await?;
-        Ok(found.as_ref().map_or_else(|| Cell { name, ..Cell::default() }, facts_of))
+        Ok(found.map_or_else(|| Cell { name, ..Cell::default() }, |cell| self.book.cell(&cell)))
     }
 
     fn origin(&self, workspace: &Workspace) -> Origin {

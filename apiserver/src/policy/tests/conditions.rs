@@ -12,7 +12,7 @@ fn asked(conditions: &[&str], failure_policy: &str) -> Result<Vec<String>, (u16,
     let conditions: Vec<Value> =
         conditions.iter().enumerate().map(|(n, text)| json!({ "name": format!("c{n}"), "expression": text })).collect();
     let mut scene = scene(WEB);
-    scene.conditions = Box::new(MatchConditions::default());
+    scene.conditions = Box::new(MatchConditions);
     let hook = hook("allow", json!({ "matchConditions": conditions, "failurePolicy": failure_policy }));
     let played = scene.validate(&[hook]).now_or_never().unwrap();
     match played.result {

@@ -5,7 +5,7 @@ use crate::catalog::Catalog;
 use crate::hooks::tests::stage::{object, scene};
 use crate::hooks::{Versions, View, without_objects};
 use crate::managed_fields::Schema;
-use crate::policy::authority::{Authority, masters};
+use crate::policy::authority::Authority;
 use crate::policy::change::Failure;
 use crate::policy::decide::Note;
 use crate::policy::evaluate::Facts;
@@ -28,7 +28,7 @@ fn with_facts<T>(vector: &Value, work: impl FnOnce(Facts<'_>) -> T) -> T {
     let params = Some(&vector["params"]).filter(|tree| tree.is_object()).map(|tree| object(tree.clone()));
     play(&scene("CREATE apps/v1/deployments n/web"), |ask| {
         let view = View::new(ask, Some(Cow::Borrowed(&seen)));
-        let authority = Authority::new(masters(ask.user), ask);
+        let authority = Authority::new(ask);
         work(Facts {
             request: &without_objects(ask, &view),
             object: Some(&seen),

@@ -1,5 +1,6 @@
 //! Who else is asked about a write: the policies and the webhooks of the workspace.
 
+mod asking;
 mod look;
 mod services;
 
@@ -12,12 +13,13 @@ use crate::catalog::{Catalog, ResourceDef};
 use crate::convert;
 use crate::error::ApiError;
 use crate::hooks::call::{CallWebhook, HttpCaller};
-use crate::hooks::{Ask, Changed, Hooks, Labels, Later, Operation, Told, Versions};
+use crate::hooks::{Answering, Ask, Changed, Hooks, Labels, Later, Operation, Told, Versions};
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
 use crate::place::{Collection, Workspace};
 use crate::policy::{MatchConditions, Policies, PolicyObjects};
 use crate::strategy::Part;
+use asking::Asking;
 use look::Sights;
 use services::Services;
 use std::sync::Arc;
@@ -96,7 +98,7 @@ impl Resources {
                 mutating: &mutating.0,
                 mutating_bindings: &mutating.1,
             });
-            Ok(Gate { policies, hooks: Hooks::compile(&hooks.0, &hooks.1, &MatchConditions::default()) })
+            Ok(Gate { policies, hooks: Hooks::compile(&hooks.0, &hooks.1, &MatchConditions) })
         })?;
         Ok(made.made.filter(|gate| !gate.is_open()))
     }
@@ -151,6 +153,10 @@ impl Resources {
             Some(attempt) => admission::change(object, attempt),
             None => Ok(()),
         };
+        let answering = |user: &User| -> Answering {
+            let (resources, workspace) = (self.clone(), at.workspace.clone());
+            Arc::new(Asking { resources, workspace, user: user.clone() })
+        };
         let ask = Ask {
             resource: &at.resource,
             subresource: part.subresource(),
@@ -167,6 +173,7 @@ impl Resources {
             versions: &versions,
             readmit: Some(&readmit),
             caller: &caller as &dyn CallWebhook,
+            answering: &answering,
         };
         answer(&ask).await
     }

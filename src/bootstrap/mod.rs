@@ -1,4 +1,9 @@
-//! What every workspace has from the start: the namespaces that clients count on, and the way back to this server.
+//! What every workspace has from the start: the namespaces and roles that clients count on, and the way back to this
+//! server.
+
+mod policy;
+
+pub use policy::rules;
 
 use crate::credentials::SERVICE_ADDRESS;
 use apiserver::client::Client;
@@ -28,6 +33,7 @@ pub async fn bootstrap(client: &Client, workspace: &Workspace, server: SocketAdd
         });
         client.ensure(&classes, class).await?;
     }
+    policy::policy(client, workspace).await?;
     addresses(client, workspace).await?;
     service(client, workspace, server).await
 }

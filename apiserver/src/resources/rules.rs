@@ -1,0 +1,89 @@
+//! The rules of a workspace: made of its roles and bindings when somebody asks, and made anew when one of them changes.
+
+use super::Resources;
+use super::derived::{AsOf, Derived};
+use crate::allocate::Beside;
+use crate::auth::escalation::{self, Escalation, Grant};
+use crate::auth::{Authorizer, MASTERS, RoleError, Rulebook, Rules, StoredRole, User};
+use crate::error::ApiError;
+use crate::keyspace::{self, Mark};
+use crate::object::Object;
+use crate::place::{Collection, Workspace};
+use std::sync::Arc;
+use storage::{Entry, Snapshot};
+
+/// The rules of all workspaces that somebody asked for.
+#[derive(Debug)]
+pub(super) struct Rulebooks {
+    derived: Derived<Rules>,
+    /// Of a workspace that has no roles.
+    none: Arc<Rules>,
+}
+
+impl Default for Rulebooks {
+    fn default() -> Self {
+        Self { derived: Derived::new(Mark::Rules), none: Arc::default() }
+    }
+}
+
+impl Rulebook for Resources {
+    fn rules(&self, workspace: &Workspace) -> Result<Arc<Rules>, ApiError> {
+        Ok(self.rules_as_of(workspace)?.made.unwrap_or_else(|| self.given_rules(workspace)))
+    }
+}
+
+impl Resources {
+    pub fn authorizer(&self) -> Authorizer<'_> {
+        Authorizer::new(self)
+    }
+
+    fn rules_as_of(&self, workspace: &Workspace) -> Result<AsOf<Rules>, ApiError> {
+        self.inner.rulebooks.derived.get(self, workspace, |snapshot, _| {
+            let all = |plural: &str| self.stored_roles(workspace, snapshot, plural);
+            let roles = [all("clusterroles")?, all("roles")?].concat();
+            let bindings = [all("clusterrolebindings")?, all("rolebindings")?].concat();
+            let own = Rules::compile(roles.iter().filter_map(stored), bindings.iter().filter_map(stored));
+            Ok(own.above(self.inner.attendant.rules(workspace)))
+        })
+    }
+
+    /// What holds in a workspace that has no roles of its own.
+    fn given_rules(&self, workspace: &Workspace) -> Arc<Rules> {
+        self.inner.attendant.rules(workspace).unwrap_or_else(|| self.inner.rulebooks.none.clone())
+    }
+
+    fn stored_roles(&self, workspace: &Workspace, snapshot: &Snapshot, plural: &str) -> Result<Vec<Entry>, ApiError> {
+        let Some(resource) = self.builtin().stored_as(escalation::GROUP, plural) else { return Ok(Vec::new()) };
+        let place = Collection { resource: resource.clone(), workspace: workspace.clone(), namespace: None };
+        Ok(snapshot.scan(keyspace::range(&place)?).collect::<Result<_, _>>()?)
+    }
+
+    /// Refuses a role or binding that would give what its author does not have. What that was decided by must still be
+    /// so when it is written.
+    pub(super) fn may_grant(
+        &self,
+        user: &User,
+        at: &Collection,
+        name: &str,
+        (new, old): (&Object, Option<&Object>),
+    ) -> Result<Option<Beside>, ApiError> {
+        let resource = &*at.resource;
+        if resource.group != escalation::GROUP || user.is_in(MASTERS) {
+            return Ok(None);
+        }
+        let AsOf { marked, made } = self.rules_as_of(&at.workspace)?;
+        let rules = made.unwrap_or_else(|| self.given_rules(&at.workspace));
+        let grant = Grant { resource: &resource.plural, namespace: at.namespace.as_deref(), name, new, old };
+        match escalation::confirm(&rules, user, &grant) {
+            Ok(()) => Ok(Some(Beside::Unmoved(Mark::Rules, marked))),
+            Err(Escalation::Role(RoleError::NotFound { kind, name })) => Err(ApiError::no_such_role(kind, &name)),
+            Err(Escalation::Role(error)) => Err(ApiError::unexplained(error.to_string())),
+            Err(refused) => Err(ApiError::forbidden(resource, new.name(), &refused.to_string())),
+        }
+    }
+}
+
+fn stored(entry: &Entry) -> Option<StoredRole<'_>> {
+    let parts = keyspace::parse(&entry.key)?;
+    Some(StoredRole { namespace: parts.namespace, name: parts.name, value: &entry.version.value })
+}

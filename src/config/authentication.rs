@@ -1,0 +1,237 @@
+//! Who vouches for clients: the flags, and the files that they name.
+
+use apiserver::authn::file::{Misfit, TokenFile};
+use apiserver::authn::header::FrontProxy;
+use apiserver::authn::issuers::{AuthenticationConfiguration, Issuers};
+use apiserver::authn::webhook::TokenWebhook;
+use apiserver::authn::{Anonymous, Authentication, Trusted};
+use apiserver::hooks::Endpoint;
+use apiserver::hooks::call::{HttpCaller, NoServices};
+use clap::Args;
+use http::HeaderName;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The same flags as kube-apiserver's.
+#[derive(Args, Clone, Debug, Default)]
+pub struct AuthenticationFlags {
+    /// Tokens and their users, a line each: token,user,uid,"group,group"
+    #[arg(long, value_name = "FILE")]
+    pub token_auth_file: Option<PathBuf>,
+    /// An AuthenticationConfiguration: trusted issuers, and who may be anonymous; read again when it changes
+    #[arg(long, value_name = "FILE")]
+    pub authentication_config: Option<PathBuf>,
+    /// Authorities besides our own that sign certificates of clients (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub client_ca_file: Option<PathBuf>,
+    /// A kubeconfig of somebody who is asked about tokens (server and certificate authority)
+    #[arg(long, value_name = "FILE")]
+    pub authentication_token_webhook_config_file: Option<PathBuf>,
+    /// Whether those who show nothing are anonymous rather than refused
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub anonymous_auth: Option<bool>,
+    /// Authorities that sign certificates of front proxies (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub requestheader_client_ca_file: Option<PathBuf>,
+    /// Front proxies that are believed, by the common names of their certificates; all, if none is named
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub requestheader_allowed_names: Vec<String>,
+    /// Headers in which front proxies name the user
+    #[arg(long, value_name = "HEADER", value_delimiter = ',', default_value = "X-Remote-User")]
+    pub requestheader_username_headers: Vec<String>,
+    /// Headers in which front proxies say the user's uid
+    #[arg(long, value_name = "HEADER", value_delimiter = ',', default_value = "X-Remote-Uid")]
+    pub requestheader_uid_headers: Vec<String>,
+    /// Headers in which front proxies name the user's groups
+    #[arg(long, value_name = "HEADER", value_delimiter = ',', default_value = "X-Remote-Group")]
+    pub requestheader_group_headers: Vec<String>,
+    /// What the names of headers begin with in which front proxies say more of the user
+    #[arg(long, value_name = "PREFIX", value_delimiter = ',', default_value = "X-Remote-Extra-")]
+    pub requestheader_extra_headers_prefix: Vec<String>,
+}
+
+/// Why nobody can be recognised.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthenticationError {
+    #[error("cannot read {}", .path.display())]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("{}: {source}", .path.display())]
+    Tokens { path: PathBuf, source: Misfit },
+    #[error("{}: {why}", .path.display())]
+    Config { path: PathBuf, why: String },
+    #[error("{0:?} cannot be the name of a header")]
+    Header(String),
+    #[error("--anonymous-auth and `anonymous` in --authentication-config cannot both be said")]
+    AnonymousTwice,
+}
+
+/// What the flags and their files say.
+#[derive(Debug)]
+pub struct Vouching {
+    pub authentication: Arc<Authentication>,
+    /// Authorities of clients besides our own, in PEM.
+    pub client_authorities: Option<String>,
+    /// Authorities of front proxies, in PEM.
+    pub proxy_authorities: Option<String>,
+    pub reload: Reload,
+}
+
+/// What has to be read again when it changes.
+#[derive(Clone, Debug)]
+pub struct Reload {
+    file: Option<PathBuf>,
+    anonymous: Anonymous,
+    caller: HttpCaller,
+}
+
+impl AuthenticationFlags {
+    pub fn read(&self) -> Result<Vouching, AuthenticationError> {
+        let caller = HttpCaller::new(Arc::new(NoServices), None);
+        let anonymous = if self.anonymous_auth == Some(false) { Anonymous::Nowhere } else { Anonymous::Everywhere };
+        let reload = Reload { file: self.authentication_config.clone(), anonymous, caller: caller.clone() };
+        let (trusted, said) = reload.read()?;
+        if said && self.anonymous_auth.is_some() {
+            return Err(AuthenticationError::AnonymousTwice);
+        }
+        let tokens = match &self.token_auth_file {
+            Some(path) => TokenFile::parse(&text(path)?)
+                .map_err(|source| AuthenticationError::Tokens { path: path.clone(), source })?,
+            None => TokenFile::default(),
+        };
+        let webhook = match &self.authentication_token_webhook_config_file {
+            Some(path) => Some(TokenWebhook::new(webhook(path)?, caller)),
+            None => None,
+        };
+        let proxy_authorities = self.requestheader_client_ca_file.as_deref().map(text).transpose()?;
+        let proxy = proxy_authorities.as_ref().map(|_| self.front_proxy()).transpose()?;
+        Ok(Vouching {
+            authentication: Arc::new(Authentication::new(proxy, tokens, webhook, trusted)),
+            client_authorities: self.client_ca_file.as_deref().map(text).transpose()?,
+            proxy_authorities,
+            reload,
+        })
+    }
+
+    fn front_proxy(&self) -> Result<FrontProxy, AuthenticationError> {
+        let names = |all: &[String]| {
+            let name = |text: &String| {
+                HeaderName::from_bytes(text.as_bytes()).map_err(|_| AuthenticationError::Header(text.clone()))
+            };
+            all.iter().map(name).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(FrontProxy {
+            user: names(&self.requestheader_username_headers)?,
+            uid: names(&self.requestheader_uid_headers)?,
+            groups: names(&self.requestheader_group_headers)?,
+            extra_prefixes: self.requestheader_extra_headers_prefix.iter().map(|text| text.to_lowercase()).collect(),
+            allowed: self.requestheader_allowed_names.clone(),
+        })
+    }
+}
+
+impl Reload {
+    /// Whether there is anything that can change.
+    pub fn is_needed(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// The file as it is now.
+    pub fn text(&self) -> Option<String> {
+        std::fs::read_to_string(self.file.as_ref()?).ok()
+    }
+
+    /// Who is trusted now, and whether the file says who may be anonymous.
+    pub fn read(&self) -> Result<(Trusted, bool), AuthenticationError> {
+        let Some(path) = &self.file else {
+            return Ok((Trusted { anonymous: self.anonymous.clone(), ..Trusted::default() }, false));
+        };
+        let wrong = |why| AuthenticationError::Config { path: path.clone(), why };
+        let config = AuthenticationConfiguration::parse(&text(path)?).map_err(wrong)?;
+        let issuers = Arc::new(Issuers::new(&config, &self.caller).map_err(wrong)?);
+        let said = config.anonymous();
+        let is_said = said.is_some();
+        Ok((Trusted { issuers, anonymous: said.unwrap_or_else(|| self.anonymous.clone()) }, is_said))
+    }
+}
+
+fn text(path: &Path) -> Result<String, AuthenticationError> {
+    let failed = |source| AuthenticationError::File { path: path.to_owned(), source };
+    std::fs::read_to_string(path).map_err(failed)
+}
+
+/// The current cluster of a kubeconfig.
+fn webhook(path: &Path) -> Result<Endpoint, AuthenticationError> {
+    use base64::Engine;
+    let wrong = |why: &str| AuthenticationError::Config { path: path.to_owned(), why: why.to_owned() };
+    let file: Value = serde_saphyr::from_str(&text(path)?).map_err(|error| wrong(&error.to_string()))?;
+    let named = |list: &str, name: &Value| {
+        let all = file.get(list).and_then(Value::as_array).into_iter().flatten();
+        all.into_iter().find(|one| one.get("name") == Some(name)).cloned()
+    };
+    let context = file.get("current-context").and_then(|name| named("contexts", name));
+    let cluster = context.and_then(|context| named("clusters", context.pointer("/context/cluster")?));
+    let cluster = cluster.ok_or_else(|| wrong("its current context names no cluster"))?;
+    let word = |field: &str| cluster.pointer(&format!("/cluster/{field}")).and_then(Value::as_str);
+    let authority = match (word("certificate-authority-data"), word("certificate-authority")) {
+        (Some(data), _) => data.to_owned(),
+        (None, Some(file)) => base64::engine::general_purpose::STANDARD.encode(text(Path::new(file))?),
+        (None, None) => String::new(),
+    };
+    let server = word("server").unwrap_or_default();
+    Endpoint::read(&json!({ "url": server, "caBundle": authority })).map_err(|why| wrong(&why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, text).unwrap();
+        (dir, path)
+    }
+
+    const ISSUER: &str = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n\
+        anonymous: { enabled: false }\njwt:\n- issuer: { url: https://i, audiences: [a] }\n  \
+        claimMappings: { username: { expression: claims.sub } }\n";
+
+    #[test]
+    fn what_the_files_say_is_read_and_read_again() {
+        let (_dir, path) = written(ISSUER);
+        let flags = AuthenticationFlags { authentication_config: Some(path.clone()), ..Default::default() };
+        let vouching = flags.read().unwrap();
+        assert_eq!(vouching.authentication.trusted().anonymous, Anonymous::Nowhere);
+        std::fs::write(&path, ISSUER.replace("enabled: false", "enabled: true")).unwrap();
+        assert_eq!(vouching.reload.read().unwrap().0.anonymous, Anonymous::Everywhere);
+        std::fs::write(&path, ISSUER.replace("claims.sub", "claims.")).unwrap();
+        assert!(vouching.reload.read().unwrap_err().to_string().contains("jwt[0]"));
+    }
+
+    #[test]
+    fn flags_that_contradict_or_name_nothing_are_refused() {
+        let (_dir, path) = written(ISSUER);
+        let both = AuthenticationFlags {
+            authentication_config: Some(path.clone()),
+            anonymous_auth: Some(true),
+            ..Default::default()
+        };
+        assert!(matches!(both.read().unwrap_err(), AuthenticationError::AnonymousTwice));
+        let missing = AuthenticationFlags { token_auth_file: Some("/nowhere".into()), ..Default::default() };
+        assert!(missing.read().unwrap_err().to_string().contains("/nowhere"));
+        let odd = AuthenticationFlags { token_auth_file: Some(path), ..Default::default() };
+        assert!(odd.read().unwrap_err().to_string().contains("line 1"));
+    }
+
+    #[test]
+    fn a_webhook_is_where_its_kubeconfig_says() {
+        let (_dir, path) = written(
+            "current-context: c\ncontexts: [{ name: c, context: { cluster: k } }]\n\
+             clusters: [{ name: k, cluster: { server: https://hook:8443/review } }]\n",
+        );
+        assert_eq!(webhook(&path).unwrap().to_string(), "https://hook:8443/review");
+        let (_dir, path) = written("clusters: []");
+        assert!(webhook(&path).is_err());
+    }
+}

@@ -1,0 +1,53 @@
+//! The kinds that come with Hanse, besides those of Kubernetes: one file each, in the form of a definition.
+
+use apiserver::object::Object;
+
+const DEFINITIONS: [&str; 4] = [
+    include_str!("workspace.yaml"),
+    include_str!("workspacetype.yaml"),
+    include_str!("logicalcluster.yaml"),
+    include_str!("shard.yaml"),
+];
+
+/// All of them. They are part of the program, so that one which cannot be read is a mistake that tests find.
+pub fn definitions() -> impl Iterator<Item = Object> {
+    DEFINITIONS.into_iter().filter_map(|text| read(text).ok())
+}
+
+fn read(text: &str) -> Result<Object, String> {
+    let tree: serde_json::Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+    Object::try_from(tree).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use apiserver::ambient::Ambient;
+    use apiserver::catalog::Catalog;
+    use apiserver::client::Client;
+    use apiserver::place::Workspace;
+    use apiserver::resources::Resources;
+    use serde_json::Value;
+    use std::sync::Arc;
+    use storage::{Options, Place, Store};
+
+    #[tokio::test]
+    async fn every_definition_names_everything_and_would_be_accepted_from_anybody() {
+        let store = Store::open(&Place::Memory, Options::default()).unwrap();
+        let resources = Resources::new(store, Arc::new(Catalog::builtin()), Ambient::real());
+        let client = Client::as_system(resources, "test");
+        let resource = ("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+        let place = client.at(resource, &Workspace::new("w"), None).unwrap();
+        for text in DEFINITIONS {
+            let definition = Value::from(read(text).unwrap());
+            let name = definition["metadata"]["name"].clone();
+            for word in ["plural", "singular", "kind", "listKind"] {
+                assert!(definition["spec"]["names"][word].is_string(), "{word} of {name}");
+            }
+            let made = client.create(&place, definition).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+            let conditions: Vec<&Value> = made.items(&["status", "conditions"]).collect();
+            let is_bad = |found: &&&Value| found["type"] == "NonStructuralSchema";
+            assert!(!conditions.iter().any(|found| is_bad(&found)), "{name}: {conditions:?}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A decision, shown as ResourceBinding or ClusterResourceBinding.
+
+use super::names;
+use super::policy::Policy;
+use super::work::Report;
+use crate::apis;
+use crate::apis::Kind;
+use crate::apis::kinds;
+use crate::scheduler::Because;
+use crate::scheduler::Placement;
+use crate::scheduler::Target;
+use crate::scheduler::Trouble;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+/// Everything a binding shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound<'a> {
+    pub object: &'a Value,
+    /// `None` for what is only there because others refer to it.
+    pub policy: Option<&'a Policy>,
+    pub placement: &'a Placement,
+    pub reports: &'a [Report],
+    /// When the placement was decided last.
+    pub decided: &'a str,
+}
+
+pub fn binding(bound: &Bound<'_>) -> Value {
+    let meta = |key| apis::text(bound.object, &["metadata", key]).unwrap_or_default();
+    let kind = Kind::of(bound.object);
+    let (namespace, name) = (meta("namespace"), names::binding_name(&kind.kind, meta("name")));
+    let sort = if namespace.is_empty() { "ClusterResourceBinding" } else { "ResourceBinding" };
+    let owner = json!({"apiVersion": kind.api_version, "kind": kind.kind, "name": meta("name"), "uid": meta("uid"),
+        "controller": true, "blockOwnerDeletion": true});
+    let mut metadata = json!({"name": name, "ownerReferences": [owner], "annotations": annotations(bound.policy),
+        "labels": {"resourcebinding.karmada.io/permanent-id": meta("uid")}});
+    if !namespace.is_empty() {
+        apis::map_mut(&mut metadata, &[]).insert("namespace".to_owned(), namespace.into());
+    }
+    if let Some(created) = apis::at(bound.object, &["metadata", "creationTimestamp"]) {
+        apis::map_mut(&mut metadata, &[]).insert("creationTimestamp".to_owned(), created.clone());
+    }
+    json!({"apiVersion": "work.karmada.io/v1alpha2", "kind": sort, "metadata": metadata,
+        "spec": spec(bound, &kind), "status": status(bound)})
+}
+
+/// Whose claim it is.
+fn annotations(policy: Option<&Policy>) -> Value {
+    let Some(policy) = policy else { return json!({}) };
+    let placement = policy.spec.get("placement").unwrap_or(&Value::Null).to_string();
+    match &policy.namespace {
+        Some(namespace) => json!({"propagationpolicy.karmada.io/namespace": namespace,
+            "propagationpolicy.karmada.io/name": policy.name, "policy.karmada.io/applied-placement": placement}),
+        None => json!({"clusterpropagationpolicy.karmada.io/name": policy.name,
+            "policy.karmada.io/applied-placement": placement}),
+    }
+}
+
+/// What a binding has from its policy, word for word.
+const FROM_POLICY: [&str; 8] = [
+    "conflictResolution",
+    "failover",
+    "placement",
+    "preserveResourcesOnDeletion",
+    "propagateDeps",
+    "schedulePriority",
+    "schedulerName",
+    "suspension",
+];
+
+fn spec(bound: &Bound<'_>, kind: &Kind) -> Value {
+    let mut resource = json!({"apiVersion": kind.api_version, "kind": kind.kind});
+    for key in ["name", "namespace", "resourceVersion", "uid"] {
+        if let Some(value) = apis::at(bound.object, &["metadata", key]) {
+            apis::map_mut(&mut resource, &[]).insert(key.to_owned(), value.clone());
+        }
+    }
+    let mut spec = Map::from_iter([("resource".to_owned(), resource)]);
+    for key in FROM_POLICY {
+        let said = bound.policy.and_then(|policy| apis::at(&policy.spec, &[key]));
+        spec.extend(said.map(|said| (key.to_owned(), said.clone())));
+    }
+    if let Some(replicas) = kinds::replicas(bound.object) {
+        spec.insert("replicas".to_owned(), replicas.number.into());
+        let requests = requests(&replicas);
+        if !requests.is_empty() {
+            spec.insert("replicaRequirements".to_owned(), json!({"resourceRequest": requests}));
+        }
+    }
+    let ruled = |target: &&Target| target.because.iter().any(|because| matches!(because, Because::Rule(_)));
+    let clusters: Vec<Value> = bound.placement.targets.iter().filter(ruled).map(cluster).collect();
+    if !clusters.is_empty() {
+        spec.insert("clusters".to_owned(), clusters.into());
+    }
+    let required = required_by(bound.placement);
+    if !required.is_empty() {
+        spec.insert("requiredBy".to_owned(), required.into());
+    }
+    Value::Object(spec)
+}
+
+fn requests(replicas: &kinds::Replicas) -> Map<String, Value> {
+    let amount = |(name, amount): (&String, &i64)| {
+        let unit = if name == "cpu" { "m" } else { "" };
+        (name.clone(), format!("{amount}{unit}").into())
+    };
+    replicas.request.iter().map(amount).collect()
+}
+
+fn cluster(target: &Target) -> Value {
+    match target.replicas {
+        Some(replicas) => json!({"name": target.cell, "replicas": replicas}),
+        None => json!({"name": target.cell}),
+    }
+}
+
+/// By who refers to it: `namespace/name` of their bindings, and where they are.
+fn required_by(placement: &Placement) -> Vec<Value> {
+    let mut by: std::collections::BTreeMap<&str, Vec<Value>> = std::collections::BTreeMap::new();
+    for target in &placement.targets {
+        for because in &target.because {
+            if let Because::Follows(who) = because {
+                by.entry(who).or_default().push(json!({"name": target.cell}));
+            }
+        }
+    }
+    let shown = |(who, clusters): (&str, Vec<Value>)| {
+        let (namespace, name) = who.split_once('/').unwrap_or(("", who));
+        json!({"namespace": namespace, "name": name, "clusters": clusters})
+    };
+    by.into_iter().map(shown).collect()
+}
+
+fn status(bound: &Bound<'_>) -> Value {
+    let mut reports: Vec<&Report> = bound.reports.iter().collect();
+    reports.sort_by(|a, b| a.cell.cmp(&b.cell));
+    let conditions = [scheduled(bound), fully_applied(bound, &reports)];
+    let aggregated: Vec<Value> = reports.iter().map(|report| report.aggregated()).collect();
+    let mut status = json!({"conditions": conditions, "aggregatedStatus": aggregated});
+    let fields = apis::map_mut(&mut status, &[]);
+    if bound.placement.troubles.is_empty() {
+        fields.insert("lastScheduledTime".to_owned(), bound.decided.into());
+    }
+    let group = bound.policy.and_then(|policy| bound.placement.groups.get(&policy.rule.name));
+    if let Some(group) = group.filter(|group| !group.is_empty()) {
+        fields.insert("schedulerObservingAffinityName".to_owned(), group.as_str().into());
+    }
+    status
+}
+
+fn condition(kind: &str, is: bool, reason: &str, message: &str, since: &str) -> Value {
+    let status = if is { "True" } else { "False" };
+    json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": since})
+}
+
+fn scheduled(bound: &Bound<'_>) -> Value {
+    let Some(trouble) = bound.placement.troubles.first() else {
+        return condition("Scheduled", true, "Success", "Binding has been scheduled successfully.", bound.decided);
+    };
+    let reason = match trouble {
+        Trouble::NothingFits { .. } => "NoClusterFit",
+        Trouble::Short { .. } => "Unschedulable",
+        Trouble::CannotSpread { .. } | Trouble::Conflict { .. } => "SchedulerError",
+    };
+    let why: Vec<String> = bound.placement.refused.iter().map(|no| format!("{}: {}", no.cell, no.reason)).collect();
+    let message = if why.is_empty() { trouble.to_string() } else { format!("{trouble} ({})", why.join("; ")) };
+    condition("Scheduled", false, reason, &message, bound.decided)
+}
+
+fn fully_applied(bound: &Bound<'_>, reports: &[&Report]) -> Value {
+    let applied = |target: &Target| reports.iter().any(|report| report.cell == target.cell && report.applied);
+    let targets = &bound.placement.targets;
+    if !targets.is_empty() && targets.iter().all(applied) {
+        let message = "All works have been successfully applied";
+        return condition("FullyApplied", true, "FullyAppliedSuccess", message, bound.decided);
+    }
+    let message = "Failed to apply all works, see status.aggregatedStatus for details";
+    condition("FullyApplied", false, "FullyAppliedFailed", message, bound.decided)
+}

@@ -1,0 +1,260 @@
+//! A new workspace: what its author left out is filled in, and what is behind it is made in the same transaction.
+
+use super::path;
+use super::types::{Resolved, TypeRef, Types};
+use super::words::{
+    CLUSTER, HELD_BY_CLUSTER, HELD_BY_CONTENT, HOME, ITSELF, LOGICAL_CLUSTERS, OWNER, PATH, PHASE_LABEL, ROOT, SHARD,
+    TYPE, WORKSPACES, collection,
+};
+use apiserver::allocate::Beside;
+use apiserver::attend::{Around, Attendant, Attending};
+use apiserver::auth::{MASTERS, Rules, User};
+use apiserver::error::ApiError;
+use apiserver::object::{Object, timestamp};
+use apiserver::place::{Collection, Workspace};
+use apiserver::strategy::Part;
+use openapi::FieldError;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// What a workspace is if neither its author nor its parent says.
+const UNIVERSAL: &str = "universal";
+
+/// As long as ids of kcp are: short enough for labels, long enough that two are never the same.
+const ID_LENGTH: usize = 16;
+
+/// There from the start, as everybody expects.
+const NAMESPACES: [&str; 2] = ["default", "kube-system"];
+
+/// Looks after workspaces.
+#[derive(Clone, Debug)]
+pub struct Tenancy {
+    /// `https://host:port`: where this server is found.
+    url: String,
+    /// What holds in every workspace that does not keep these rules itself.
+    rules: Arc<Rules>,
+}
+
+impl Tenancy {
+    pub fn new(url: String, rules: Rules) -> Self {
+        Self { url, rules: Arc::new(rules) }
+    }
+}
+
+impl Attendant for Tenancy {
+    fn attend(&self, object: &mut Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError> {
+        let (group, _, plural) = WORKSPACES;
+        let resource = &write.at.resource;
+        if (&*resource.group, &*resource.plural) != (group, plural) || write.part != Part::Main || write.old.is_some() {
+            return Ok(Vec::new());
+        }
+        let newborn = self.conceive(object, write)?;
+        newborn.complete(object);
+        newborn.beside(object, write)
+    }
+
+    /// The first workspaces keep them as objects, for everybody to see and to change.
+    fn rules(&self, workspace: &Workspace) -> Option<Arc<Rules>> {
+        (![ROOT, HOME].contains(&workspace.as_str())).then(|| self.rules.clone())
+    }
+}
+
+/// What is known of a workspace before it is there.
+struct Newborn<'a> {
+    id: Workspace,
+    parent: &'a Workspace,
+    path: String,
+    url: String,
+    of: Resolved,
+    user: &'a User,
+    now: Value,
+}
+
+impl Tenancy {
+    fn conceive<'a>(&self, object: &Object, write: &Attending<'a>) -> Result<Newborn<'a>, ApiError> {
+        let refused = |why: &str| ApiError::forbidden(&write.at.resource, object.name(), why);
+        let (types, parent) = (Types { around: write.around }, &write.at.workspace);
+        if !path::is_name(object.name()) {
+            let what = "a workspace is found by its name: it has to be a lowercase DNS label";
+            let error = FieldError::invalid("metadata.name", object.name(), what);
+            return Err(ApiError::invalid(WORKSPACES.0, "Workspace", object.name(), &[error]));
+        }
+        let above = types.itself(parent)?.ok_or_else(|| refused("there is no workspace to make it in"))?;
+        if above.is_deleting() {
+            return Err(refused("the workspace it would be in is being deleted"));
+        }
+        let parent_path = above.annotation(PATH).unwrap_or(parent.as_str()).to_owned();
+        let parent_type = match TypeRef::parse(above.annotation(TYPE).unwrap_or_default()) {
+            Some(of) => types.find(&json!({ "name": of.name, "path": of.path }), &parent_path)?,
+            None => None,
+        };
+        let asked = object.pointer(&["spec", "type"]).filter(|said| said.get("name").is_some_and(|name| name != ""));
+        let usual = parent_type.as_ref().and_then(Resolved::default_child).cloned();
+        let wanted = asked.cloned().or(usual).unwrap_or_else(|| json!({ "name": UNIVERSAL }));
+        let of = types.find(&wanted, &parent_path)?;
+        let of = of.ok_or_else(|| refused(&format!("workspace type {} does not exist", described(&wanted))))?;
+        if let Some(why) = parent_type.as_ref().and_then(|above| of.refusal_in(above)) {
+            return Err(refused(&why));
+        }
+        let path = format!("{parent_path}:{}", object.name());
+        Ok(Newborn {
+            id: id(object, write, &types)?,
+            parent,
+            url: format!("{}/clusters/{path}", self.url),
+            path,
+            of,
+            user: write.user,
+            now: timestamp(write.ambient.now()),
+        })
+    }
+}
+
+/// A new id, or the one that was asked for by somebody who may.
+fn id(object: &Object, write: &Attending<'_>, types: &Types<'_>) -> Result<Workspace, ApiError> {
+    let asked = object.text(&["spec", "cluster"]);
+    if asked.is_empty() && object.text(&["spec", "URL"]).is_empty() {
+        return Ok(Workspace::new(&write.ambient.letters(ID_LENGTH)));
+    }
+    let refused = |why: &str| ApiError::forbidden(&write.at.resource, object.name(), why);
+    if !write.user.is_in(MASTERS) {
+        return Err(refused("spec.cluster and spec.URL are set by the server"));
+    }
+    let asked = Workspace::new(asked);
+    match types.itself(&asked)? {
+        Some(_) => Err(refused("spec.cluster is another workspace already")),
+        None => Ok(asked),
+    }
+}
+
+/// `root:team`, or `team` where no path was said.
+fn described(said: &Value) -> String {
+    let word = |field: &str| said.get(field).and_then(Value::as_str).unwrap_or_default();
+    if word("path").is_empty() { word("name").to_owned() } else { format!("{}:{}", word("path"), word("name")) }
+}
+
+impl Newborn<'_> {
+    fn phase(&self) -> &'static str {
+        if self.of.initializers().is_empty() { "Ready" } else { "Initializing" }
+    }
+
+    /// What the server says of a workspace.
+    fn complete(&self, object: &mut Object) {
+        let TypeRef { path, name } = &self.of.of;
+        let spec = object.spec_mut();
+        spec.insert("type".to_owned(), json!({ "name": name, "path": path }));
+        spec.insert("cluster".to_owned(), self.id.as_str().into());
+        spec.insert("URL".to_owned(), self.url.as_str().into());
+        object.map_mut().insert("status".to_owned(), self.status());
+        object.set_annotation(OWNER, &self.owner().to_string());
+        object.set_annotation(SHARD, "root");
+        let mut labels = object.labels().cloned().unwrap_or_default();
+        for (name, value) in self.of.labels() {
+            labels.entry(name).or_insert_with(|| value.into());
+        }
+        labels.insert(PHASE_LABEL.to_owned(), self.phase().into());
+        object.set_metadata("labels", labels);
+        let others = object.finalizers().filter(|name| *name != HELD_BY_CLUSTER).map(str::to_owned);
+        let held: Vec<String> = others.chain([HELD_BY_CLUSTER.to_owned()]).collect();
+        object.set_finalizers(held);
+    }
+
+    fn status(&self) -> Value {
+        let condition = |name: &str, holds: bool| {
+            let mut condition = json!({
+                "type": name, "status": if holds { "True" } else { "False" }, "lastTransitionTime": self.now,
+            });
+            if !holds {
+                condition["severity"] = json!("Info");
+                condition["reason"] = json!("InitializerExists");
+                condition["message"] = json!(format!("Initializers still exist: {:?}", self.of.initializers()));
+            }
+            condition
+        };
+        let initializers = self.of.initializers();
+        let ready = initializers.is_empty();
+        let mut status = Map::new();
+        status.insert("phase".to_owned(), self.phase().into());
+        status.insert(
+            "conditions".to_owned(),
+            json!([condition("WorkspaceInitialized", ready), condition("WorkspaceScheduled", true)]),
+        );
+        if !ready {
+            status.insert("initializers".to_owned(), json!(initializers));
+        }
+        let terminators = self.of.terminators();
+        if !terminators.is_empty() {
+            status.insert("terminators".to_owned(), json!(terminators));
+        }
+        Value::Object(status)
+    }
+
+    fn owner(&self) -> Value {
+        let User { name, uid, groups, .. } = self.user;
+        let mut owner = json!({ "username": name, "groups": groups });
+        if !uid.is_empty() {
+            owner["uid"] = json!(uid);
+        }
+        owner
+    }
+
+    /// Everything that is in the workspace from the start.
+    fn beside(&self, object: &Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError> {
+        let around = write.around;
+        let mut all = vec![self.make(around, LOGICAL_CLUSTERS, ITSELF, self.logical_cluster(object))?];
+        for name in NAMESPACES {
+            all.push(self.make(around, ("", "v1", "namespaces"), name, namespace(name))?);
+        }
+        let bindings = ("rbac.authorization.k8s.io", "v1", "clusterrolebindings");
+        all.push(self.make(around, bindings, "workspace-admin", administrator(self.user))?);
+        Ok(all)
+    }
+
+    fn make(
+        &self,
+        around: &dyn Around,
+        resource: (&str, &str, &str),
+        name: &str,
+        object: Value,
+    ) -> Result<Beside, ApiError> {
+        let at: Collection = collection(around, resource, &self.id)?;
+        let object = Object::try_from(object).map_err(|error| ApiError::internal(error.to_string()))?;
+        Ok(Beside::Make(Box::new(at.object(name)), object))
+    }
+
+    fn logical_cluster(&self, workspace: &Object) -> Value {
+        let mut status = self.status();
+        status["URL"] = json!(self.url);
+        json!({
+            "metadata": {
+                "annotations": { PATH: self.path, CLUSTER: self.id.as_str(), TYPE: self.of.of.to_string() },
+                "labels": { PHASE_LABEL: self.phase() },
+                "finalizers": [HELD_BY_CONTENT],
+            },
+            "spec": {
+                "owner": {
+                    "apiVersion": format!("{}/{}", WORKSPACES.0, WORKSPACES.1), "resource": WORKSPACES.2,
+                    "name": workspace.name(), "uid": workspace.uid(), "cluster": self.parent.as_str(),
+                },
+                "createdBy": self.user.name,
+                "initializers": self.of.initializers(), "terminators": self.of.terminators(),
+            },
+            "status": status,
+        })
+    }
+}
+
+/// A namespace as it is once it has been made.
+pub(super) fn namespace(name: &str) -> Value {
+    json!({
+        "metadata": { "labels": { "kubernetes.io/metadata.name": name } },
+        "spec": { "finalizers": ["kubernetes"] }, "status": { "phase": "Active" },
+    })
+}
+
+/// Whoever makes a workspace may do everything in it.
+fn administrator(user: &User) -> Value {
+    json!({
+        "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user.name }],
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin" },
+    })
+}

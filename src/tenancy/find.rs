@@ -1,0 +1,46 @@
+//! Which workspace a request means, out of what is stored.
+
+use super::path::{self, Tree};
+use super::words::{HOME, ITSELF, LOGICAL_CLUSTERS, ROOT, WORKSPACES};
+use apiserver::api::FindWorkspace;
+use apiserver::client::Client;
+use apiserver::object::Peek;
+use apiserver::place::Workspace;
+
+/// What kcp calls the place of its own policies. Here they are everywhere, and the root stands in for it.
+const SYSTEM_ADMIN: &str = "system:admin";
+
+/// Looks paths up in the workspaces themselves.
+#[derive(Clone, Debug)]
+pub struct Finder {
+    client: Client,
+}
+
+impl Finder {
+    pub fn new(client: Client) -> Self {
+        Self { client }
+    }
+}
+
+impl FindWorkspace for Finder {
+    fn find(&self, path: Option<&str>) -> Option<Workspace> {
+        match path {
+            None => Some(Workspace::new(HOME)),
+            Some(SYSTEM_ADMIN) => Some(Workspace::new(ROOT)),
+            Some(path) => path::resolve(path, self).map(|id| Workspace::new(&id)),
+        }
+    }
+}
+
+impl Tree for Finder {
+    fn is_there(&self, id: &str) -> bool {
+        let found = self.client.at(LOGICAL_CLUSTERS, &Workspace::new(id), None);
+        found.and_then(|clusters| self.client.glance(&clusters.object(ITSELF))).is_ok_and(|bytes| bytes.is_some())
+    }
+
+    fn child(&self, parent: &str, name: &str) -> Option<String> {
+        let workspaces = self.client.at(WORKSPACES, &Workspace::new(parent), None).ok()?;
+        let bytes = self.client.glance(&workspaces.object(name)).ok()??;
+        Peek::of(&bytes).text(&["spec", "cluster"]).map(|id| id.into_owned())
+    }
+}

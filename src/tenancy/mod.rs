@@ -1,0 +1,23 @@
+//! Workspaces: which there are, how one is made, and what happens to one that goes.
+//!
+//! A workspace is an object in its parent, and a *logical cluster*: a range of keys under an id of its own, with one
+//! object that says what it is. Both are written in one transaction, so a workspace can be used as soon as it was made;
+//! and a path is looked up in the objects themselves, so there is no index that could be behind them.
+//!
+//! [`path`] is pure; [`Finder`] looks paths up; [`Tenancy`] completes new workspaces; [`departure`] empties those that
+//! go; [`seed`] is what the first one begins with.
+
+mod birth;
+pub mod departure;
+mod find;
+pub mod path;
+pub mod seed;
+mod types;
+mod words;
+
+pub use birth::Tenancy;
+pub use find::Finder;
+pub use words::{HOME, ROOT};
+
+#[cfg(test)]
+mod tests;

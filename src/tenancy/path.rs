@@ -1,0 +1,80 @@
+//! `root:team:app`: how workspaces are found. The first part is an id, the others are names of workspaces in each other.
+
+/// Longer paths are nobody's: each part is a look at the store.
+const PARTS_MAX: usize = 32;
+
+/// A name can be this long.
+const NAME_MAX: usize = 63;
+
+/// What there is, as far as paths are concerned.
+pub trait Tree {
+    /// Whether there is a logical cluster with this id.
+    fn is_there(&self, id: &str) -> bool;
+
+    /// The id of the workspace with this name in another one.
+    fn child(&self, parent: &str, name: &str) -> Option<String>;
+}
+
+/// The id of the workspace at a path.
+pub fn resolve(path: &str, tree: &impl Tree) -> Option<String> {
+    let mut parts = path.split(':');
+    let first = parts.next().filter(|first| is_name(first))?;
+    if path.split(':').count() > PARTS_MAX || !tree.is_there(first) {
+        return None;
+    }
+    parts.try_fold(first.to_owned(), |parent, name| if is_name(name) { tree.child(&parent, name) } else { None })
+}
+
+/// The paths of a workspace and of those around it, the innermost first.
+pub fn upwards(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |path| path.rsplit_once(':').map(|(parent, _)| parent))
+}
+
+/// A DNS label: what workspaces are called, and what ids look like.
+pub fn is_name(text: &str) -> bool {
+    let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    let edge = |byte: Option<&u8>| byte.is_some_and(|byte| *byte != b'-');
+    let bytes = text.as_bytes();
+    bytes.len() <= NAME_MAX && bytes.iter().all(inner) && edge(bytes.first()) && edge(bytes.last())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Known(&'static [(&'static str, &'static str, &'static str)]);
+
+    impl Tree for Known {
+        fn is_there(&self, id: &str) -> bool {
+            id == "root" || self.0.iter().any(|(_, _, known)| *known == id)
+        }
+
+        fn child(&self, parent: &str, name: &str) -> Option<String> {
+            let found = self.0.iter().find(|(above, known, _)| (*above, *known) == (parent, name));
+            found.map(|(_, _, id)| (*id).to_owned())
+        }
+    }
+
+    #[test]
+    fn a_workspace_is_found_from_the_top_and_by_the_id_of_any_around_it() {
+        let tree = Known(&[("root", "a", "id1"), ("id1", "b", "id2")]);
+        let check =
+            |path: &str, expected: Option<&str>| assert_eq!(resolve(path, &tree).as_deref(), expected, "{path}");
+        check("root", Some("root"));
+        check("root:a", Some("id1"));
+        check("root:a:b", Some("id2"));
+        check("id1:b", Some("id2"));
+        check("id2", Some("id2"));
+        check("root:b", None);
+        check("a", None);
+        for odd in ["", ":", "root:", ":root", "root::a", "root:A", "root:a/b", "root:-a", "*", "root:a:b:c"] {
+            check(odd, None);
+        }
+        check(&format!("root{}", ":a".repeat(PARTS_MAX)), None);
+    }
+
+    #[test]
+    fn a_path_leads_upwards_to_the_root() {
+        assert_eq!(upwards("root:a:b").collect::<Vec<_>>(), ["root:a:b", "root:a", "root"]);
+    }
+}

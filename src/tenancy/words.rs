@@ -1,0 +1,49 @@
+//! What kcp calls things: resources, annotations and finalizers that its clients know by name.
+
+use apiserver::attend::Around;
+use apiserver::client::Client;
+use apiserver::error::ApiError;
+use apiserver::place::{Collection, ObjectRef, Workspace};
+
+/// Where everything begins. Its id is its path.
+pub const ROOT: &str = "root";
+/// The workspace below root that is meant by a path without one. Its id is its name.
+pub const HOME: &str = "default";
+
+pub(super) const WORKSPACES: (&str, &str, &str) = ("tenancy.kcp.io", "v1alpha1", "workspaces");
+pub(super) const TYPES: (&str, &str, &str) = ("tenancy.kcp.io", "v1alpha1", "workspacetypes");
+pub(super) const LOGICAL_CLUSTERS: (&str, &str, &str) = ("core.kcp.io", "v1alpha1", "logicalclusters");
+/// What a logical cluster is called by itself.
+pub(super) const ITSELF: &str = "cluster";
+
+/// The path of the workspace that an object is in, on objects that others refer to by it.
+pub(super) const PATH: &str = "kcp.io/path";
+/// The id of the workspace that an object is in.
+pub(super) const CLUSTER: &str = "kcp.io/cluster";
+/// `root:universal`: of what type the workspace is.
+pub(super) const TYPE: &str = "internal.tenancy.kcp.io/type";
+/// Who made the workspace.
+pub(super) const OWNER: &str = "experimental.tenancy.kcp.io/owner";
+pub(super) const SHARD: &str = "core.kcp.io/shard";
+pub(super) const PHASE_LABEL: &str = "tenancy.kcp.io/phase";
+
+/// Holds a workspace until its logical cluster is gone.
+pub(super) const HELD_BY_CLUSTER: &str = "core.kcp.io/logicalcluster";
+/// Holds a logical cluster until nothing is in it.
+pub(super) const HELD_BY_CONTENT: &str = "core.kcp.io/logicalcluster-deletion";
+
+/// A collection in a workspace, as those have it who look around.
+pub(super) fn collection(
+    around: &dyn Around,
+    resource: (&str, &str, &str),
+    workspace: &Workspace,
+) -> Result<Collection, ApiError> {
+    let (group, _, plural) = resource;
+    let resource = around.resource(group, plural).ok_or_else(ApiError::no_such_path)?;
+    Ok(Collection { resource, workspace: workspace.clone(), namespace: None })
+}
+
+/// What a workspace says of itself.
+pub(super) fn itself(client: &Client, workspace: &Workspace) -> Result<ObjectRef, ApiError> {
+    Ok(client.at(LOGICAL_CLUSTERS, workspace, None)?.object(ITSELF))
+}
