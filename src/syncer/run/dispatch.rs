@@ -2,7 +2,7 @@
 
 use super::records;
 use crate::apis::change;
-use crate::apis::definitions::{COPIES, GROUP, PLACEMENTS};
+use crate::apis::definitions::{CELLS, COPIES, GROUP, PLACEMENTS};
 use crate::controller::{Mailbox, Source};
 use crate::fleet::{CellId, CopyFacts, CopyId, Ledger};
 use apiserver::client::{Client, Follow, Seen};
@@ -75,6 +75,7 @@ impl Source for Dispatch {
             match (parts.group, parts.resource) {
                 (GROUP, resource) if resource == COPIES.2 => self.of_copy(seen),
                 (GROUP, resource) if resource == PLACEMENTS.2 => self.of_placement(parts, seen),
+                (GROUP, resource) if resource == CELLS.2 => self.of_cell(parts, seen),
                 ("", "namespaces") => self.of_namespace(seen),
                 _ => {}
             }
@@ -145,6 +146,18 @@ impl Dispatch {
         let cells = record.items(&["spec", "cells"]);
         let cells = cells.map(|entry| CellId::new(&word(entry, "workspace"), &word(entry, "name"))).collect();
         (place.and_then(|place| keyspace::key(&place).ok()), cells)
+    }
+
+    /// A cell that leaves keeps nothing, also not what would stay otherwise.
+    fn of_cell(&self, parts: Parts<'_>, seen: &Seen) {
+        let leaving = |version: &Version| Peek::new(version).text(&["metadata", "deletionTimestamp"]).is_some();
+        if !seen.now.as_ref().is_some_and(leaving) {
+            return;
+        }
+        let cell = CellId::new(parts.workspace, parts.name);
+        for id in self.ledger.in_cell(&cell) {
+            self.post.put(&cell, id);
+        }
     }
 
     /// A namespace that goes may be one that was made in cells, too.

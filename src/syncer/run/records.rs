@@ -12,6 +12,9 @@ use apiserver::place::{Collection, ObjectRef, Workspace};
 use apiserver::strategy::Part;
 use serde_json::{Value, json};
 
+/// Says that an object was there before us, and is not ours.
+pub(super) const FOUND: &str = "Found";
+
 /// The record of the copy of an object in a cell.
 pub(super) fn id(workspace: &Workspace, source: &str, cell: &CellId) -> CopyId {
     // A cell of another workspace may have the same name.

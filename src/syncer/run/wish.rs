@@ -167,8 +167,10 @@ impl Wishes {
         let (name, in_cell) = (record.text(&["spec", "source", "name"]), record.text(&["spec", "object", "name"]));
         let same = name == in_cell;
         let used = !ledger.in_namespace(&session.cell, in_cell).is_empty();
-        let stays = same && self.lives(&id.workspace, name, records::source_of(id)).await?;
-        if !used && !stays {
+        // What was there before us needs no record once nothing of ours is in it.
+        let found = record.text(&["status", "reason"]) == records::FOUND;
+        let stays = used || (same && !found && self.stays(id, name, session).await?);
+        if !stays {
             return Ok(None);
         }
         let source = namespace::source(name, records::source_of(id));
@@ -189,10 +191,14 @@ impl Wishes {
         }))
     }
 
-    async fn lives(&self, workspace: &Workspace, name: &str, uid: &str) -> Result<bool, ApiError> {
-        let place = self.client.at(NAMESPACES, workspace, None)?.object(name);
-        let found = self.client.get(&place).await?;
-        Ok(found.is_some_and(|namespace| namespace.uid() == uid && !namespace.is_deleting()))
+    /// Whether a namespace that nothing of ours is in any more is left in the cell.
+    async fn stays(&self, id: &CopyId, name: &str, session: &Session) -> Result<bool, ApiError> {
+        let place = self.client.at(NAMESPACES, &id.workspace, None)?.object(name);
+        let source = self.client.get(&place).await?;
+        let lives = source.is_some_and(|found| found.uid() == records::source_of(id) && !found.is_deleting());
+        let place = self.client.at(CELLS, &session.cell.workspace, None)?.object(&session.cell.name);
+        let leaving = self.client.get(&place).await?.is_none_or(|cell| cell.is_deleting());
+        Ok(lives && !leaving)
     }
 }
 

@@ -128,7 +128,7 @@ impl Worker {
         wish: Option<&Wish>,
         known: &Known,
     ) -> Result<Action, ApiError> {
-        let found = record.text(&["status", "reason"]) == FOUND;
+        let found = record.text(&["status", "reason"]) == records::FOUND;
         if let (Known::Present(actual), Some(wish)) = (known, wish)
             && !found
             && !wish.suspended
@@ -151,7 +151,7 @@ impl Worker {
             return self.apply(id, wish, record).await;
         }
         if wish.tolerates_strangers {
-            records::tell(&self.client, record, id, &json!({ "applied": "True", "reason": FOUND })).await?;
+            records::tell(&self.client, record, id, &json!({ "applied": "True", "reason": records::FOUND })).await?;
             return Ok(Action::Done);
         }
         let (reason, whose) =
@@ -244,13 +244,16 @@ impl Worker {
     }
 }
 
-/// Says that an object was there before us.
-pub(super) const FOUND: &str = "Found";
-
 fn recorded(record: &Object, wish: Option<&Wish>) -> Recorded {
     let word = |key: &str| record.text(&["status", key]).to_owned();
     let elsewhere = wish.is_some_and(|wish| records::cell_place(record, records::resource(record)) != wish.place);
-    Recorded { hash: word("hash"), uid: word("uid"), fields: word("fields"), found: word("reason") == FOUND, elsewhere }
+    Recorded {
+        hash: word("hash"),
+        uid: word("uid"),
+        fields: word("fields"),
+        found: word("reason") == records::FOUND,
+        elsewhere,
+    }
 }
 
 /// What is written down of a copy that is there.
