@@ -52,8 +52,8 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-powercut check fmt generate bench bench-storage bench-api bench-extend measure \
-	build-tools test-tools tools e2e conformance differential server need-go
+.PHONY: help run build test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth measure \
+	build-tools test-tools tools e2e federation conformance differential server need-go
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,10 @@ e2e: tools test-tools server $(PYTHON) ## Run real clients (kubectl, Go, Python,
 	$(WITH_SERVER) go -C tests/clients/go test -trimpath -count=1 -timeout 10m ./...
 	$(WITH_SERVER) $(CARGO) test --manifest-path tests/clients/rust/Cargo.toml --locked --target-dir $(or $(CARGO_TARGET_DIR),target)/clients
 	$(WITH_SERVER) $(PYTHON) -m unittest discover --start-directory tests/clients/python
+
+federation: tools test-tools server ## Federate objects from the server into a real kube-apiserver, and back out of it
+	TOOLS=$(TOOLS) CONTROLLERS=namespace-controller tests/peers/with.sh tests/peers/kube.sh sh -c 'CELL=$$KUBECONFIG HANSE=$(HANSE) \
+		exec tests/peers/with.sh "$(HANSE) serve --listen 127.0.0.1:0 --data-dir" tests/federation/cell.sh'
 
 conformance: tools test-tools $(SUITE) server ## Run Kubernetes' own conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
 	go -C tests/conformance build -o $(TOOLS)/conformance .
@@ -109,7 +113,7 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 	cd apiserver/generate/authorize && go run .
 	cd expression/generate && go run .
 
-bench: bench-storage bench-api bench-extend ## Measure everything that can be measured
+bench: bench-storage bench-api bench-extend bench-auth ## Measure everything that can be measured
 
 bench-storage: test-tools ## Measure the store against a real etcd; BENCH=--quick for a first look, BENCH=--peers=log,fjall,sled,etcd for all engines
 	$(CARGO) run --release --package bench --bin bench-storage -- $(BENCH)
@@ -119,6 +123,9 @@ bench-api: tools test-tools build ## Measure the server against a real kube-apis
 
 bench-extend: tools test-tools build ## Measure custom resources and apply against a real kube-apiserver; BENCH=--quick for a first look
 	TOOLS=$(TOOLS) $(CARGO) run --release --package bench --bin bench-extend -- $(BENCH)
+
+bench-auth: build-tools ## Measure what it costs that every request is looked at; BENCH=--quick for a first look
+	$(CARGO) run --release --package bench --bin bench-auth -- $(BENCH)
 
 measure: build-tools ## Print how large files and functions are, and how much of it is tests
 	@$(CARGO) test --quiet --workspace $(FEATURES) --test all architecture::sizes -- --nocapture

@@ -1,14 +1,15 @@
 //! The door: connections in, TLS off, requests into the pipeline; and how it is closed without slamming.
 
 use crate::pipeline::Peer;
-use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt;
+use tower::{Service, ServiceExt};
 
 /// A client that has not shaken hands, or said what it wants, by then is not going to.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
@@ -36,13 +37,16 @@ const DRAIN_MAX: Duration = Duration::from_secs(30);
 pub type Recognise = Arc<dyn Fn(&[CertificateDer<'static>]) -> Peer + Send + Sync>;
 
 /// Accepts connections until told to stop, then waits for what has begun.
-pub async fn serve(
+pub async fn serve<S>(
     listener: TcpListener,
     tls: Arc<ServerConfig>,
     recognise: Recognise,
-    pipeline: Router,
+    pipeline: S,
     stop: CancellationToken,
-) {
+) where
+    S: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
     let acceptor = TlsAcceptor::from(tls);
     let graceful = Arc::new(GracefulShutdown::new());
     let connections = tokio_util::task::TaskTracker::new();
@@ -78,13 +82,16 @@ pub async fn serve(
     }
 }
 
-async fn connection(
+async fn connection<S>(
     stream: TcpStream,
     acceptor: TlsAcceptor,
     recognise: Recognise,
-    pipeline: Router,
+    pipeline: S,
     watcher: hyper_util::server::graceful::Watcher,
-) {
+) where
+    S: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
     let _ = stream.set_nodelay(true);
     let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await else { return };
     let peer = stream.get_ref().1.peer_certificates().map(|shown| recognise(shown)).unwrap_or_default();

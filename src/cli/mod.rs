@@ -5,6 +5,7 @@
 
 mod cell;
 mod fsck;
+mod kubeconfig;
 mod progress;
 mod serve;
 mod storage;
@@ -17,7 +18,8 @@ use std::process::ExitCode;
 
 /// A federation API server.
 ///
-/// It serves the Kubernetes API on a store of its own, and places objects in cells: other Kubernetes APIs.
+/// It serves the Kubernetes API, a workspace for every project, on a store of its own, and places objects in cells:
+/// other Kubernetes APIs.
 #[derive(Debug, Parser)]
 #[command(name = "hanse", version)]
 struct Cli {
@@ -38,6 +40,9 @@ enum Command {
     Cell(cell::Command),
     /// Compare what is recorded with what is in the cells; exit code 1 if anything is not as it should be
     Fsck(fsck::Flags),
+    /// Write kubeconfig files for users of a server
+    #[command(subcommand)]
+    Kubeconfig(kubeconfig::Command),
     /// Look into a store, copy it, check it; running or stopped
     #[command(subcommand)]
     Storage(storage::Command),
@@ -66,6 +71,7 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
         },
         Command::Cell(command) => Ok(cell::run(command)?),
         Command::Fsck(flags) => Ok(fsck::run(&flags)?),
+        Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
         Command::Storage(command) => Ok(storage::run(command)?),
     }
 }

@@ -6,7 +6,7 @@ use super::kube::Kube;
 use super::kubeconfig;
 use super::remote::Remote;
 use super::transport::Local;
-use axum::Router;
+use apiserver::pipeline::Pipeline;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,7 +42,7 @@ pub trait Connect: Send + Sync + 'static {
 #[derive(Clone, Debug)]
 pub struct Connector {
     /// Where requests to workspaces of this server go.
-    pub pipeline: Router,
+    pub pipeline: Pipeline,
 }
 
 impl Connect for Connector {

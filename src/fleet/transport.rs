@@ -2,8 +2,7 @@
 
 use super::api::{CellError, Later};
 use apiserver::auth::User;
-use apiserver::pipeline::Peer;
-use axum::Router;
+use apiserver::pipeline::{Peer, Pipeline};
 use axum::body::Body;
 use bytes::Bytes;
 use http::{Request, Response, Uri};
@@ -19,14 +18,14 @@ pub trait Transport: Send + Sync + fmt::Debug + 'static {
 /// A workspace of this server: requests go through everything that requests from outside go through.
 #[derive(Clone)]
 pub(super) struct Local {
-    pipeline: Router,
+    pipeline: Pipeline,
     user: Arc<User>,
     /// `/clusters/<workspace>`
     prefix: String,
 }
 
 impl Local {
-    pub(super) fn new(pipeline: Router, workspace: &str) -> Self {
+    pub(super) fn new(pipeline: Pipeline, workspace: &str) -> Self {
         Self { pipeline, user: User::system("syncer"), prefix: format!("/clusters/{workspace}") }
     }
 

@@ -1,15 +1,11 @@
 //! Who asks: whoever a front proxy, the certificate of the connection or a token says.
 
-use super::refused;
 use crate::api::Api;
 use crate::auth::User;
 use crate::authn::{Shown, shown};
 use crate::error::ApiError;
 use crate::place::Workspace;
-use axum::Extension;
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::extract::Request;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use std::sync::Arc;
@@ -31,28 +27,23 @@ impl Peer {
 }
 
 pub(super) async fn authenticate(
-    State(api): State<Api>,
-    Extension(peer): Extension<Peer>,
-    Extension(workspace): Extension<Workspace>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let through = through_proxy(&api, &peer, request.headers_mut());
+    api: &Api,
+    workspace: &Workspace,
+    request: &mut Request,
+) -> Result<Arc<User>, ApiError> {
+    let peer = request.extensions().get::<Peer>().cloned().unwrap_or_default();
+    let through = through_proxy(api, &peer, request.headers_mut());
     let user = match through.or(peer.user) {
         Some(user) => user,
         None => {
             let (shown, anonymous) = (shown(request.headers()), api.authentication.trusted().anonymous);
             let may_be_nobody = anonymous.is_allowed(request.uri().path());
-            match by_token(&api, &workspace, shown, may_be_nobody).await {
-                Ok(user) => user,
-                Err(error) => return refused(&request, &error),
-            }
+            by_token(api, workspace, shown, may_be_nobody).await?
         }
     };
     // Nobody further in has any use for it.
     request.headers_mut().remove(AUTHORIZATION);
-    request.extensions_mut().insert(user);
-    next.run(request).await
+    Ok(user)
 }
 
 /// Whom a front proxy speaks for. What it says is taken off; from everybody else it was never said.

@@ -1,35 +1,25 @@
 //! Whether the user may do it.
 
-use super::refused;
 use crate::api::Api;
-use crate::auth::{Asked, User};
+use crate::auth::{Asked, Authorized, User};
+use crate::error::ApiError;
 use crate::options::Query;
 use crate::place::Workspace;
 use crate::selector::FieldSelector;
 use crate::target::Target;
-use axum::Extension;
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::extract::Request;
 use openapi::names;
 use std::sync::Arc;
 
-pub(super) async fn authorize(
-    State(api): State<Api>,
-    Extension(user): Extension<Arc<User>>,
-    Extension(target): Extension<Target>,
-    Extension(workspace): Extension<Workspace>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let workspace = deciding(&api, &target, workspace);
-    match api.resources.authorizer().authorize(&user, &workspace, target, &asked(&request)) {
-        Ok(permitted) => {
-            request.extensions_mut().insert(permitted);
-            next.run(request).await
-        }
-        Err(error) => refused(&request, &error),
-    }
+pub(super) fn authorize(
+    api: &Api,
+    user: &Arc<User>,
+    workspace: Workspace,
+    target: Target,
+    request: &Request,
+) -> Result<Authorized<Target>, ApiError> {
+    let workspace = deciding(api, &target, workspace);
+    api.resources.authorizer().authorize(user, &workspace, target, &asked(request))
 }
 
 /// The workspace whose rules count. What is about the whole server is not for those to decide who rule one workspace

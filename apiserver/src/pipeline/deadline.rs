@@ -1,40 +1,38 @@
 //! No request but a watch goes on forever.
 
-use super::refused;
-use crate::call::refuse;
 use crate::error::ApiError;
 use crate::options::Query;
 use crate::target::Target;
-use axum::Extension;
 use axum::extract::Request;
-use axum::middleware::Next;
-use axum::response::Response;
 use std::time::Duration;
 
 /// What Kubernetes gives a request.
 const REQUEST_MAX: Duration = Duration::from_secs(60);
 
-pub(super) async fn deadline(Extension(target): Extension<Target>, request: Request, next: Next) -> Response {
+/// How long the request may take; as long as it likes, if there is no bound.
+pub(super) fn within(request: &Request, target: &Target) -> Result<Option<Duration>, ApiError> {
     if target.is_watch() {
-        return next.run(request).await;
+        return Ok(None);
     }
     let query = Query::parse(request.uri().query().unwrap_or_default());
-    let within = match query.get("timeout").filter(|text| !text.is_empty()).map(duration) {
-        None => REQUEST_MAX,
-        Some(Some(asked)) if asked.is_zero() => REQUEST_MAX,
-        Some(Some(asked)) => asked.min(REQUEST_MAX),
-        Some(None) => {
-            let message = "invalid timeout specified in the request URL";
-            return refused(&request, &ApiError::bad_request(message));
-        }
-    };
-    match tokio::time::timeout(within, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => {
-            let message = format!("request did not complete within requested timeout {}s", within.as_secs());
-            refuse(&ApiError::timeout(message), None)
-        }
+    match query.get("timeout").filter(|text| !text.is_empty()).map(duration) {
+        None => Ok(Some(REQUEST_MAX)),
+        Some(Some(asked)) if asked.is_zero() => Ok(Some(REQUEST_MAX)),
+        Some(Some(asked)) => Ok(Some(asked.min(REQUEST_MAX))),
+        Some(None) => Err(ApiError::bad_request("invalid timeout specified in the request URL")),
     }
+}
+
+/// Does the work, or gives up when time is over.
+pub(super) async fn keep<T>(
+    within: Option<Duration>,
+    work: impl Future<Output = Result<T, ApiError>>,
+) -> Result<T, ApiError> {
+    let Some(within) = within else { return work.await };
+    tokio::time::timeout(within, work).await.unwrap_or_else(|_| {
+        let message = format!("request did not complete within requested timeout {}s", within.as_secs());
+        Err(ApiError::timeout(message))
+    })
 }
 
 /// A length of time as Go writes it: `1h2m3.5s`, `300ms`.

@@ -1,43 +1,30 @@
 //! Acting as somebody else, for those who may.
 
 use super::authorize::{asked, deciding};
-use super::refused;
 use crate::api::Api;
 use crate::auth::impersonation::{Wanted, become_other};
 use crate::auth::{Attributes, MASTERS, User};
 use crate::error::ApiError;
 use crate::place::Workspace;
 use crate::target::Target;
-use axum::Extension;
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::extract::Request;
 use http::header::{HeaderMap, HeaderName};
 use std::sync::Arc;
 
-pub(super) async fn impersonate(
-    State(api): State<Api>,
-    Extension(user): Extension<Arc<User>>,
-    Extension(target): Extension<Target>,
-    Extension(workspace): Extension<Workspace>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let wanted = match Wanted::read(request.headers()) {
-        Ok(None) => return next.run(request).await,
-        Ok(Some(wanted)) => wanted,
-        Err(nameless) => return refused(&request, &ApiError::bad_request(nameless.to_string())),
-    };
-    let workspace = deciding(&api, &target, workspace);
-    match acting(&api, &user, &wanted, &workspace, &Attributes::of(&target, &asked(&request))) {
-        Ok(other) => {
-            tracing::debug!(user = user.name, other = other.name, "acts as somebody else");
-            request.extensions_mut().insert(Arc::new(other));
-            forget(request.headers_mut());
-            next.run(request).await
-        }
-        Err(error) => refused(&request, &error),
-    }
+pub(super) fn impersonate(
+    api: &Api,
+    user: Arc<User>,
+    workspace: &Workspace,
+    target: &Target,
+    request: &mut Request,
+) -> Result<Arc<User>, ApiError> {
+    let wanted = Wanted::read(request.headers()).map_err(|nameless| ApiError::bad_request(nameless.to_string()))?;
+    let Some(wanted) = wanted else { return Ok(user) };
+    let workspace = deciding(api, target, workspace.clone());
+    let other = acting(api, &user, &wanted, &workspace, &Attributes::of(target, &asked(request)))?;
+    tracing::debug!(user = user.name, other = other.name, "acts as somebody else");
+    forget(request.headers_mut());
+    Ok(Arc::new(other))
 }
 
 /// Who the user is now.

@@ -1,21 +1,16 @@
 //! How many requests are answered at the same time, and who waits for whom. Watches do not count: they wait, most of the
 //! time; but nobody may have any number of them.
 
-use super::refused;
 use crate::api::Api;
 use crate::auth::{MASTERS, User};
 use crate::error::ApiError;
-use crate::fairness::{Bounds, Guest, Seats, Watches, Watching};
+use crate::fairness::{Bounds, Guest, Seat, Seats, Watches, Watching};
 use crate::place::Workspace;
 use crate::target::Target;
-use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::middleware::Next;
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -75,45 +70,69 @@ impl Limiter {
     }
 }
 
-pub(super) async fn limit(
-    State((api, limiter)): State<(Api, Arc<Limiter>)>,
-    Extension(user): Extension<Arc<User>>,
-    Extension(workspace): Extension<Workspace>,
-    Extension(target): Extension<Target>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let Some(load) = Load::of(&target) else { return next.run(request).await };
-    // Whoever may do everything has to be able to put an end to a crowd.
-    if user.is_in(MASTERS) {
-        return counted(&api, load, request, next).await;
-    }
-    let guest = Guest { workspace, user: user.name.as_str().into() };
-    let seats = match load {
-        Load::Watch => return watched(&limiter.watches, guest, request, next).await,
-        Load::Read => &limiter.reads,
-        Load::Write => &limiter.writes,
-    };
-    match seats.take(&guest).await {
-        Ok(_seat) => counted(&api, load, request, next).await,
-        Err(_) => refused(&request, &ApiError::too_many_requests()),
+/// What holds for as long as a request is being answered.
+pub(super) enum Turn<'a> {
+    Answering { api: &'a Api, writes: bool, _seat: Option<Seat> },
+    Watching(Option<Watching>),
+    Free,
+}
+
+impl Limiter {
+    /// Waits until it is this request's turn.
+    pub(super) async fn turn<'a>(
+        &self,
+        api: &'a Api,
+        user: &User,
+        workspace: &Workspace,
+        target: &Target,
+    ) -> Result<Turn<'a>, ApiError> {
+        let Some(load) = Load::of(target) else { return Ok(Turn::Free) };
+        // Whoever may do everything has to be able to put an end to a crowd.
+        if user.is_in(MASTERS) {
+            return Ok(Turn::begin(api, load, None));
+        }
+        let guest = Guest { workspace: workspace.clone(), user: user.name.as_str().into() };
+        let seats = match load {
+            Load::Watch => {
+                let watching = self.watches.begin(guest).ok_or_else(ApiError::too_many_requests)?;
+                return Ok(Turn::Watching(Some(watching)));
+            }
+            Load::Read => &self.reads,
+            Load::Write => &self.writes,
+        };
+        let seat = seats.take(&guest).await.map_err(|_| ApiError::too_many_requests())?;
+        Ok(Turn::begin(api, load, Some(seat)))
     }
 }
 
-async fn counted(api: &Api, load: Load, request: Request, next: Next) -> Response {
-    if load == Load::Watch {
-        return next.run(request).await;
+impl<'a> Turn<'a> {
+    fn begin(api: &'a Api, load: Load, seat: Option<Seat>) -> Self {
+        if load == Load::Watch {
+            return Self::Watching(None);
+        }
+        let writes = load == Load::Write;
+        api.metrics.in_flight(writes, 1);
+        Self::Answering { api, writes, _seat: seat }
     }
-    api.metrics.in_flight(load == Load::Write, 1);
-    let response = next.run(request).await;
-    api.metrics.in_flight(load == Load::Write, -1);
-    response
+
+    /// A watch is over when its answer is; everything else when there is one.
+    pub(super) fn until_sent(mut self, response: Response) -> Response {
+        match &mut self {
+            Self::Watching(watching) => match watching.take() {
+                Some(watching) => response.map(|body| Body::new(Counted { body, _watching: watching })),
+                None => response,
+            },
+            Self::Answering { .. } | Self::Free => response,
+        }
+    }
 }
 
-/// A watch is over when its answer is.
-async fn watched(watches: &Watches, guest: Guest, request: Request, next: Next) -> Response {
-    let Some(watching) = watches.begin(guest) else { return refused(&request, &ApiError::too_many_requests()) };
-    next.run(request).await.map(|body| Body::new(Counted { body, _watching: watching }))
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Self::Answering { api, writes, .. } = self {
+            api.metrics.in_flight(*writes, -1);
+        }
+    }
 }
 
 /// An answer that counts for as long as it is being sent.

@@ -1,5 +1,6 @@
-//! What happens to every request, in order. Read top to bottom; so does the request.
+//! What happens to every request, in order. Read [`steps`] top to bottom; so does the request.
 
+mod audit;
 mod authenticate;
 mod authorize;
 mod deadline;
@@ -14,59 +15,103 @@ pub use authenticate::Peer;
 pub use limit::Limits;
 
 use crate::api::Api;
+use crate::audit::Record;
 use crate::auth::Authorized;
 use crate::call::{self, Call, refuse};
+use crate::error::ApiError;
 use crate::options::Query;
 use crate::target::Target;
 use crate::verbs;
-use axum::extract::{Request, State};
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::extract::Request;
 use axum::response::Response;
-use axum::routing::any;
-use axum::{Extension, Router};
 use limit::Limiter;
+use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
-use tower::ServiceBuilder;
+use std::task::{Context, Poll};
+use tower::Service;
+use trace::{Noted, Trace};
 
-/// Every layer adds one fact to the request, or answers it.
-pub fn pipeline(api: Api, limits: Limits) -> Router {
-    let layers = ServiceBuilder::new()
-        .layer(from_fn_with_state(api.clone(), trace::trace)) // request id, metrics, access log
-        .layer(from_fn(panics::panics)) // a bug is a 500, not a dead connection
-        .layer(from_fn_with_state(api.clone(), workspace::workspace)) // /clusters/{path}/... -> Workspace
-        .layer(from_fn_with_state(api.clone(), target::target)) // path and method -> Target
-        .layer(from_fn(deadline::deadline)) // watches are exempt
-        .layer(from_fn_with_state(api.clone(), authenticate::authenticate)) // -> User
-        .layer(from_fn_with_state(api.clone(), impersonate::impersonate)) // -> the User that is meant
-        .layer(from_fn_with_state((api.clone(), Arc::new(Limiter::new(limits))), limit::limit))
-        .layer(from_fn_with_state(api.clone(), authorize::authorize)); // -> Authorized<Target>
-    Router::new().fallback(any(answer)).with_state(api).layer(layers)
+/// Answers requests. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    api: Api,
+    limiter: Arc<Limiter>,
+}
+
+pub fn pipeline(api: Api, limits: Limits) -> Pipeline {
+    Pipeline { api, limiter: Arc::new(Limiter::new(limits)) }
+}
+
+impl Service<Request> for Pipeline {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let pipeline = self.clone();
+        Box::pin(async move { Ok(pipeline.answer(request).await) })
+    }
+}
+
+impl Pipeline {
+    /// Whatever becomes of a request, there is an answer, and it is noted.
+    async fn answer(&self, request: Request) -> Response {
+        let (trace, mut noted) = (trace::begin(&self.api, &request), Noted::default());
+        let accept = request.headers().get(http::header::ACCEPT).cloned();
+        let accept = accept.as_ref().and_then(|value| value.to_str().ok());
+        let answered = panics::caught(self.steps(request, &trace, &mut noted)).await; // a bug is a 500, not a dead connection
+        noted.panicked = answered.is_err();
+        let response = answered.flatten().unwrap_or_else(|error| refuse(&error, accept));
+        trace::end(&self.api, trace, noted, response) // request id, metrics, access log
+    }
+
+    /// Every step finds out one fact about the request, or refuses it.
+    async fn steps(&self, mut request: Request, trace: &Trace, noted: &mut Noted) -> Result<Response, ApiError> {
+        let api = &self.api;
+        let uri = audit::uri(api, &request);
+        let workspace = workspace::workspace(api, &mut request)?; // /clusters/{path}/... -> Workspace
+        let target = target::target(api, &request, &workspace, noted); // path and method -> Target
+        let within = deadline::within(&request, &target)?; // watches are exempt
+        let last = async {
+            let asking = authenticate::authenticate(api, &workspace, &mut request).await?; // -> User
+            let user = impersonate::impersonate(api, asking.clone(), &workspace, &target, &mut request)?; // -> the User that is meant
+            noted.record = audit::received(api, trace, uri.as_deref(), (&asking, &user), &target, &request);
+            let turn = self.limiter.turn(api, &user, &workspace, &target).await?; // not before it is theirs
+            let permitted = authorize::authorize(api, &user, workspace, target, &request)?; // -> Authorized<Target>
+            Ok(turn.until_sent(answer(api, permitted, request, noted.record.as_mut()).await))
+        };
+        deadline::keep(within, last).await
+    }
 }
 
 /// The end of the pipeline: a permitted request and its answer.
-async fn answer(
-    State(api): State<Api>,
-    Extension(target): Extension<Authorized<Target>>,
-    request: Request,
-) -> Response {
+async fn answer(api: &Api, target: Authorized<Target>, request: Request, record: Option<&mut Record>) -> Response {
     let (parts, body) = request.into_parts();
-    let accept = parts.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let accept = parts.headers.get(http::header::ACCEPT).cloned();
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let warning = target.get().deprecation();
+    let mut record = record;
     let answered = match call::read(body).await {
         Ok(body) => {
+            if let Some(record) = record.as_deref_mut().filter(|record| record.wants_request()) {
+                record.request(&body);
+            }
             let call = Call { query, headers: parts.headers, body };
-            verbs::dispatch(&api, target, &call).await
+            verbs::dispatch(api, target, &call).await
         }
         Err(error) => Err(error),
     };
-    let mut response = answered.unwrap_or_else(|error| refuse(&error, accept.as_deref()));
+    let accept = accept.as_ref().and_then(|value| value.to_str().ok());
+    let mut response = answered.unwrap_or_else(|error| refuse(&error, accept));
     // Whoever uses what is going to go is told, whatever they do with it.
     call::warn(&mut response, warning.as_slice());
-    response
-}
-
-/// A refusal on the way in.
-fn refused(request: &Request, error: &crate::error::ApiError) -> Response {
-    refuse(error, request.headers().get(http::header::ACCEPT).and_then(|value| value.to_str().ok()))
+    match record {
+        Some(record) => audit::kept(record, response).await,
+        None => response,
+    }
 }

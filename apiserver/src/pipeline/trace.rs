@@ -1,13 +1,13 @@
 //! Names every request, counts it, and notes what became of it.
 
+use super::audit;
 use crate::api::Api;
+use crate::audit::Record;
 use crate::metrics;
-use axum::extract::{Request, State};
-use axum::middleware::Next;
+use axum::extract::Request;
 use axum::response::Response;
+use http::Method;
 use http::header::{HeaderName, HeaderValue};
-use parking_lot::Mutex;
-use std::sync::Arc;
 use tokio::time::Instant;
 
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
@@ -15,26 +15,35 @@ const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 /// An id is a client's to choose; a longer one is not an id.
 const AUDIT_ID_BYTES_MAX: usize = 64;
 
-/// What the layers further in find out about the request, for those further out.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Noted(Arc<Mutex<Option<metrics::Request>>>);
-
-impl Noted {
-    pub(super) fn note(&self, request: metrics::Request) {
-        *self.0.lock() = Some(request);
-    }
+/// What is found out about a request on its way in.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    pub(super) about: Option<metrics::Request>,
+    pub(super) record: Option<Record>,
+    pub(super) panicked: bool,
 }
 
-pub(super) async fn trace(State(api): State<Api>, mut request: Request, next: Next) -> Response {
-    let started = Instant::now();
+/// What is known of a request before anything is done with it.
+#[derive(Debug)]
+pub(super) struct Trace {
+    started: Instant,
+    pub(super) id: Option<HeaderValue>,
+    method: Method,
+    path: String,
+}
+
+pub(super) fn begin(api: &Api, request: &Request) -> Trace {
     let given = request.headers().get(&AUDIT_ID).filter(|id| id.len() <= AUDIT_ID_BYTES_MAX).cloned();
     let id = given.or_else(|| HeaderValue::from_str(&api.resources.ambient().uid()).ok());
-    let noted = Noted::default();
-    request.extensions_mut().insert(noted.clone());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let mut response = next.run(request).await;
+    Trace { started: Instant::now(), id, method, path }
+}
+
+pub(super) fn end(api: &Api, trace: Trace, noted: Noted, mut response: Response) -> Response {
+    let Trace { started, id, method, path } = trace;
     let took = started.elapsed();
-    if let Some(about) = noted.0.lock().take() {
+    audit::answered(api, &noted, response.status());
+    if let Some(about) = noted.about {
         api.metrics.answered(about, response.status(), took);
     }
     tracing::debug!(%method, path, code = response.status().as_u16(), took_us = took.as_micros() as u64, "answered");

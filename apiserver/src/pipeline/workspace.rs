@@ -1,31 +1,26 @@
 //! `/clusters/<path>/...`: which workspace the rest of the path is in.
 
-use super::refused;
 use crate::api::Api;
 use crate::error::ApiError;
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
+use crate::place::Workspace;
+use axum::extract::Request;
 use http::Uri;
 use http::uri::PathAndQuery;
 
 const PREFIX: &str = "/clusters/";
 
-pub(super) async fn workspace(State(api): State<Api>, mut request: Request, next: Next) -> Response {
+/// The workspace. It is taken off the path.
+pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<Workspace, ApiError> {
     let (named, rest) = split(request.uri().path());
     let Some(workspace) = api.workspaces.find(named) else {
         // Whether there is one is nobody's business who may not enter it.
-        return refused(&request, &ApiError::forbidden_path(request.uri().path(), "workspace access not permitted to"));
+        return Err(ApiError::forbidden_path(request.uri().path(), "workspace access not permitted to"));
     };
     if named.is_some() {
-        let rest = rest.to_owned();
-        match below(request.uri(), &rest) {
-            Some(uri) => *request.uri_mut() = uri,
-            None => return refused(&request, &ApiError::no_such_path()),
-        }
+        let uri = below(request.uri(), rest).ok_or_else(ApiError::no_such_path)?;
+        *request.uri_mut() = uri;
     }
-    request.extensions_mut().insert(workspace);
-    next.run(request).await
+    Ok(workspace)
 }
 
 fn split(path: &str) -> (Option<&str>, &str) {

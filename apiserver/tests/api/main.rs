@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod applying;
+mod auditing;
 mod crowding;
 mod defining;
 mod deleting;

@@ -171,7 +171,10 @@ async fn nobody_gives_what_they_do_not_have() {
     send_as(&stage, "ann", &bindings, &[], Some(&bound)).await.refused(403);
     let unknown = binding("b", "ClusterRole", "unknown", "ann");
     let (reason, message) = send_as(&stage, "ann", &bindings, &[], Some(&unknown)).await.refused(404);
-    assert_eq!((&*reason, &*message), ("NotFound", "clusterrole.rbac.authorization.k8s.io \"unknown\" not found"));
+    assert_eq!(
+        (&*reason, &*message),
+        ("NotFound", "clusterrolebindings.rbac.authorization.k8s.io \"unknown\" not found")
+    );
     let same = binding("c", "ClusterRole", "same", "bob");
     send_as(&stage, "ann", &bindings, &[], Some(&same)).await.expect(201);
     let grown = role("same", &[rule(&["*"], &["*"], &["*"])]);
@@ -330,4 +333,31 @@ async fn owners_are_for_those_who_may_delete_and_keep() {
     )
     .await;
     send_as(&stage, "bob", &format!("POST {at}"), &[], Some(&owned("held", true))).await.expect(201);
+}
+
+#[tokio::test]
+async fn expressions_are_told_what_rules_permit() {
+    let stage = Stage::new().await;
+    let registration = "/apis/admissionregistration.k8s.io/v1";
+    let made = |kind: &str, spec: Value| json!({ "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": { "name": "p" }, "spec": spec });
+    let rule_of_policy = json!({
+        "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"],
+    });
+    let check = "authorizer.group('').resource('secrets').namespace('n').name(object.metadata.name).check('get')";
+    let spec = json!({
+        "matchConstraints": { "resourceRules": [rule_of_policy] },
+        "validations": [{ "expression": format!("{check}.allowed()") }],
+    });
+    let policy = made("ValidatingAdmissionPolicy", spec);
+    stage.send(&format!("POST {registration}/validatingadmissionpolicies"), &policy).await.expect(201);
+    let bound = made("ValidatingAdmissionPolicyBinding", json!({ "policyName": "p", "validationActions": ["Deny"] }));
+    stage.send(&format!("POST {registration}/validatingadmissionpolicybindings"), &bound).await.expect(201);
+    let mut one = rule(&["get"], &[""], &["secrets"]);
+    one["resourceNames"] = json!(["one"]);
+    give(&stage, "ann", &[rule(&["create"], &[""], &["configmaps"]), one]).await;
+    let named = |name: &str| json!({ "metadata": { "name": name } });
+    let line = "POST /api/v1/namespaces/n/configmaps";
+    send_as(&stage, "ann", line, &[], Some(&named("one"))).await.expect(201);
+    send_as(&stage, "ann", line, &[], Some(&named("two"))).await.refused(422);
+    stage.send(line, &named("two")).await.expect(201);
 }

@@ -27,6 +27,9 @@ use storage::Snapshot;
 
 const GROUP: &str = "admissionregistration.k8s.io";
 
+/// Gates that are kept: few workspaces have policies or webhooks, and those are slow to read.
+const GATES_MAX: usize = 10_000;
+
 /// What the gates of all workspaces need.
 #[derive(Debug)]
 pub(super) struct Gates {
@@ -67,7 +70,7 @@ impl Gate {
 
 impl Gates {
     pub(super) fn new(caller: HttpCaller) -> Self {
-        Self { derived: Derived::new(Mark::Policies), caller }
+        Self { derived: Derived::new(Mark::Policies, GATES_MAX), caller }
     }
 }
 
