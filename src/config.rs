@@ -158,6 +158,12 @@ fn etcd(flags: EtcdFlags) -> Result<Place, FlagError> {
     Ok(Place::Etcd { endpoints, prefix, tls })
 }
 
+/// Where a client finds its server when nobody says: what the variable names that Kubernetes' own clients read.
+pub fn kubeconfig() -> Option<PathBuf> {
+    let named = std::env::var_os("KUBECONFIG").filter(|named| !named.is_empty())?;
+    std::env::split_paths(&named).next()
+}
+
 /// What is logged: what [`LOG_VARIABLE`] says, or warnings of everybody and news of our own.
 pub fn log_filter() -> Result<Targets, ParseError> {
     match std::env::var(LOG_VARIABLE) {

@@ -10,6 +10,7 @@ pub mod controller;
 pub mod credentials;
 pub mod definitions;
 pub mod dialects;
+pub mod fleet;
 pub mod scheduler;
 pub mod server;
 pub mod syncer;

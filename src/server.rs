@@ -1,9 +1,14 @@
 //! The hallway: the only place that constructs subsystems and introduces them to each other.
 
+use crate::apis;
 use crate::bootstrap::{self, bootstrap};
 use crate::config::{AuthenticationError, Config, FileError, Reload, Vouching};
 use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS};
 use crate::definitions::definitions;
+use crate::dialects::{Book, karmada, native};
+use crate::fleet::{self, Connector, Ledger};
+use crate::scheduler::controller::{self as scheduler, Rulebook};
+use crate::syncer::run as syncer;
 use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, seed};
 use crate::upkeep::{self, Pace, Upkeep};
 use apiserver::ambient::Ambient;
@@ -12,7 +17,8 @@ use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
-use apiserver::pipeline::{Limits, pipeline};
+use apiserver::object::Object;
+use apiserver::pipeline::{Limits, Pipeline, pipeline};
 use apiserver::place::Workspace;
 use apiserver::resources::Resources;
 use apiserver::serve;
@@ -24,6 +30,7 @@ use std::time::Duration;
 use storage::{OpenError, Stats, Store};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// An address that is on no machine's own network: it is reserved for documentation.
 const ELSEWHERE: &str = "192.0.2.1:9";
@@ -42,6 +49,7 @@ pub struct Server {
     serving: JoinHandle<()>,
     upkeep: Upkeep,
     departing: JoinHandle<()>,
+    federation: TaskTracker,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +84,7 @@ impl Server {
             proxies: vouching.proxy_authorities.as_deref(),
         };
         let credentials = Credentials::open(&data_dir, &names, others, &ambient)?;
-        let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions()));
+        let catalog = Arc::new(catalog());
         let url = credentials::url(address);
         let resources = Resources::attended(
             store.clone(),
@@ -97,16 +105,17 @@ impl Server {
         let stop = CancellationToken::new();
         let client = Client::as_system(resources.clone(), "upkeep");
         let upkeep = upkeep::start(&client, &credentials.ca_pem, Pace::default(), &stop);
-        let departing = departure::controller(&Client::as_system(resources, "tenancy"));
+        let departing = departure::controller(&Client::as_system(resources.clone(), "tenancy"));
         let departing = tokio::spawn(departing.run(stop.clone()));
         if reload.is_needed() {
             // It ends with the server, and holds nothing that would have to be let go.
             tokio::spawn(keep_trust(reload, authentication, stop.clone()));
         }
         let pipeline = pipeline(api.clone(), Limits::default());
+        let federation = federate(&resources, &pipeline, &stop).await?;
         let serving =
             tokio::spawn(serve::serve(listener, credentials.tls, credentials.recognise, pipeline, stop.clone()));
-        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep, departing })
+        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep, departing, federation })
     }
 
     pub fn stats(&self) -> Stats {
@@ -131,8 +140,42 @@ impl Server {
         let _ = self.serving.await;
         let _ = self.departing.await;
         self.upkeep.stopped().await;
+        self.federation.wait().await;
         self.store.close().await;
     }
+}
+
+/// The kinds that every workspace has: Kubernetes' and our own.
+fn catalog() -> Catalog {
+    let ours = [native::definitions::definitions(), karmada::definitions::definitions(), apis::definitions::all()];
+    let ours = ours.into_iter().flatten().filter_map(|definition| Object::try_from(definition).ok());
+    Catalog::given(&Arc::new(Catalog::builtin()), definitions().chain(ours))
+}
+
+/// Starts what places objects in cells and keeps them there.
+async fn federate(
+    resources: &Resources,
+    pipeline: &Pipeline,
+    stop: &CancellationToken,
+) -> Result<TaskTracker, StartError> {
+    let client = |name: &str| Client::as_system(resources.clone(), name);
+    let tasks = TaskTracker::new();
+    let book: Arc<dyn Rulebook> = Arc::new(Book::default());
+    let ledger = Arc::new(Ledger::default());
+    let connector = Arc::new(Connector { pipeline: pipeline.clone() });
+    let fleet = fleet::start(&client("fleet"), connector, (&ledger, fleet::Pace::default()), &tasks, stop);
+    scheduler::start(&client("scheduler"), &book, &tasks, stop);
+    let hub = identity(&client("fleet")).await?;
+    syncer::start(&client("syncer"), &hub, &book, (&fleet, &ledger), &tasks, stop);
+    tasks.close();
+    Ok(tasks)
+}
+
+/// What tells this server from others in the same cells: it lasts as long as the store does.
+async fn identity(client: &Client) -> Result<String, StartError> {
+    let namespaces = client.at(("", "v1", "namespaces"), &Workspace::new(ROOT), None)?;
+    let system = client.get(&namespaces.object("kube-system")).await?;
+    Ok(system.map(|namespace| namespace.uid().to_owned()).unwrap_or_default())
 }
 
 /// Where others find this server: endpoints may not name a loopback address, nor "any".

@@ -2,6 +2,8 @@
 //!
 //! Objects are plain JSON trees here; nothing in this folder reads or writes anything.
 
+pub mod change;
+pub mod definitions;
 pub mod fnv;
 mod kind;
 pub mod kinds;

@@ -3,6 +3,8 @@
 //! Answers go to standard output, everything else to standard error. Exit codes: 0 it worked, 1 it did not (one line
 //! says why), 2 it was not asked properly.
 
+mod cell;
+mod fsck;
 mod kubeconfig;
 mod progress;
 mod serve;
@@ -16,7 +18,8 @@ use std::process::ExitCode;
 
 /// A federation API server.
 ///
-/// It serves the Kubernetes API, a workspace for every project, on a store of its own.
+/// It serves the Kubernetes API, a workspace for every project, on a store of its own, and places objects in cells:
+/// other Kubernetes APIs.
 #[derive(Debug, Parser)]
 #[command(name = "hanse", version)]
 struct Cli {
@@ -32,6 +35,11 @@ enum Command {
     /// verified and backed up with `hanse storage`.
     /// HANSE_LOG says what is logged, for example HANSE_LOG=storage=debug,fjall=info.
     Serve(Box<ServeFlags>),
+    /// Let cells join and leave, and show how they are
+    #[command(subcommand)]
+    Cell(cell::Command),
+    /// Compare what is recorded with what is in the cells; exit code 1 if anything is not as it should be
+    Fsck(fsck::Flags),
     /// Write kubeconfig files for users of a server
     #[command(subcommand)]
     Kubeconfig(kubeconfig::Command),
@@ -61,6 +69,8 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
             Ok(config) => serve::run(config),
             Err(error) => refuse(ErrorKind::MissingRequiredArgument, &config::FlagError::to_string(&error)),
         },
+        Command::Cell(command) => Ok(cell::run(command)?),
+        Command::Fsck(flags) => Ok(fsck::run(&flags)?),
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
         Command::Storage(command) => Ok(storage::run(command)?),
     }

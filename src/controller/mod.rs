@@ -3,10 +3,12 @@
 //! A [`Reconciler`] is given a key, never an event: it reads what is, decides what should be, and acts. Why it was
 //! woken is nothing it may depend on. Keys come from a [`Source`]; a [`Controller`] joins the two.
 
+mod mailbox;
 mod queue;
 mod source;
 
-pub use source::{Source, changes_of};
+pub use mailbox::Mailbox;
+pub use source::{Source, changes_of, tell};
 
 use apiserver::error::ApiError;
 use queue::{Queue, Verdict};
@@ -47,6 +49,7 @@ pub struct Controller<R: Reconciler> {
     reconciler: Arc<R>,
     sources: Vec<Box<dyn Source<Key = R::Key>>>,
     first: Vec<R::Key>,
+    mailbox: Arc<Mailbox<R::Key>>,
     resync: Duration,
     workers: usize,
 }
@@ -54,7 +57,8 @@ pub struct Controller<R: Reconciler> {
 impl<R: Reconciler> Controller<R> {
     pub fn new(reconciler: R) -> Self {
         let reconciler = Arc::new(reconciler);
-        Self { reconciler, sources: Vec::new(), first: Vec::new(), resync: RESYNC, workers: 1 }
+        let (sources, first, mailbox) = (Vec::new(), Vec::new(), Arc::default());
+        Self { reconciler, sources, first, mailbox, resync: RESYNC, workers: 1 }
     }
 
     #[must_use]
@@ -67,6 +71,13 @@ impl<R: Reconciler> Controller<R> {
     #[must_use]
     pub fn first(mut self, keys: impl IntoIterator<Item = R::Key>) -> Self {
         self.first.extend(keys);
+        self
+    }
+
+    /// Looks at what others put in here.
+    #[must_use]
+    pub fn mailbox(mut self, mailbox: &Arc<Mailbox<R::Key>>) -> Self {
+        self.mailbox = mailbox.clone();
         self
     }
 
@@ -104,6 +115,7 @@ impl<R: Reconciler> Controller<R> {
                 Some((key, verdict)) = running.next() => queue.finish(key, verdict),
                 Some(()) = queue.due() => {}
                 Some(key) = offered.recv(), if queue.has_room() => queue.add(key),
+                key = self.mailbox.take(), if queue.has_room() => queue.add(key),
             }
         }
         feeds.shutdown().await;

@@ -1,9 +1,11 @@
 //! Where keys come from: objects that are followed, and the keys that each of their changes concerns.
 
 use apiserver::client::{Client, Follow, Seen};
+use std::convert::Infallible;
 use std::time::Duration;
 use storage::ReadError;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// How long to wait when nothing can be followed at the moment.
 const FOLLOW_AGAIN: Duration = Duration::from_secs(1);
@@ -52,6 +54,15 @@ where
 
     fn keys(&mut self, seen: &Seen) -> Vec<K> {
         (self.keys)(seen).into_iter().collect()
+    }
+}
+
+/// Lets a source that needs no controller see every change, until it is stopped.
+pub async fn tell(source: impl Source<Key = Infallible>, resync: Duration, stop: CancellationToken) {
+    let (offer, _taken_by_nobody) = mpsc::channel(1);
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = feed(Box::new(source), offer, resync) => {}
     }
 }
 

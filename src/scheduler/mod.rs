@@ -8,6 +8,7 @@ pub mod affinity;
 mod candidate;
 pub mod cell;
 pub mod change;
+pub mod controller;
 mod division;
 mod estimate;
 mod filter;

@@ -53,6 +53,7 @@ fn cell_spec() -> Value {
         ("mode", or_else(one_of(&["Push", "Pull"]), json!("Push"))),
         ("apiEndpoint", text()),
         ("secretRef", object(&[("namespace", text()), ("name!", text())])),
+        ("workspace", text()),
         ("insecureSkipTLSVerification", flag()),
         ("proxyURL", text()),
         ("provider", text()),

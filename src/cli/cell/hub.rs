@@ -1,0 +1,74 @@
+//! The server that these commands talk to.
+
+use super::{Error, HubFlags};
+use crate::config;
+use crate::fleet::api::{CellApi, CellPlace, CellResource};
+use crate::fleet::{kubeconfig, remote};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(super) fn connect(flags: &HubFlags) -> Result<Arc<dyn CellApi>, Error> {
+    remote(&kubeconfig(flags)?).map_err(Error::Hub)
+}
+
+/// The kubeconfig of the server, with what it names in other files written into it.
+pub(in crate::cli) fn kubeconfig(flags: &HubFlags) -> Result<String, Error> {
+    let path = flags.kubeconfig.clone().or_else(config::kubeconfig).ok_or(Error::NoKubeconfig)?;
+    let dir = path.parent().unwrap_or(Path::new("."));
+    Ok(kubeconfig::flattened(&read(&path)?, dir)?)
+}
+
+pub(super) fn read(path: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+}
+
+pub(in crate::cli) fn resource(group: &str, version: &str, plural: &str, kind: &str) -> CellResource {
+    let own = |text: &str| text.to_owned();
+    CellResource { group: own(group), version: own(version), plural: own(plural), kind: own(kind), namespaced: false }
+}
+
+pub(in crate::cli) fn cells() -> CellResource {
+    resource("federation.hanse.dev", "v1alpha1", "cells", "Cell")
+}
+
+pub(in crate::cli) fn copies() -> CellResource {
+    resource("federation.hanse.dev", "v1alpha1", "copies", "Copy")
+}
+
+pub(in crate::cli) fn placements() -> CellResource {
+    resource("federation.hanse.dev", "v1alpha1", "placements", "Placement")
+}
+
+pub(in crate::cli) fn namespace(name: &str) -> CellPlace {
+    CellPlace { resource: resource("", "v1", "namespaces", "Namespace"), namespace: None, name: name.to_owned() }
+}
+
+pub(in crate::cli) fn secret(namespace: &str, name: &str) -> CellPlace {
+    let (resource, namespace) = (resource("", "v1", "secrets", "Secret"), Some(namespace.to_owned()));
+    CellPlace { resource, namespace, name: name.to_owned() }
+}
+
+pub(super) fn cell(name: &str) -> CellPlace {
+    CellPlace { resource: cells(), namespace: None, name: name.to_owned() }
+}
+
+/// What a cell says of one condition.
+pub(super) fn condition<'a>(cell: &'a Value, kind: &str) -> Option<&'a Value> {
+    cell["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
+}
+
+pub(super) fn is_ready(cell: &Value) -> bool {
+    condition(cell, "Ready").is_some_and(|ready| ready["status"] == "True")
+}
+
+/// Why a cell is not ready.
+pub(super) fn why_not(cell: &Value) -> String {
+    let message = condition(cell, "Ready").and_then(|ready| ready["message"].as_str());
+    message.unwrap_or("nothing is known of it yet").to_owned()
+}
+
+/// How many copies are recorded in a cell.
+pub(super) fn number_in(copies: &[Value], name: &str) -> usize {
+    copies.iter().filter(|copy| copy["spec"]["cell"]["name"] == name).count()
+}

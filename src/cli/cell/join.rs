@@ -1,0 +1,134 @@
+//! `hanse cell join`: writes down how a cell is reached, and waits until it answers.
+
+use super::hub;
+use super::{Error, HubFlags};
+use crate::cli::answer;
+use crate::fleet::api::{CellApi, CellPlace};
+use crate::fleet::{KUBECONFIG_KEY, kubeconfig, remote};
+use clap::Args;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The namespace that keeps how cells are reached.
+const NAMESPACE: &str = "hanse-cells";
+
+const ASK_AGAIN: Duration = Duration::from_millis(200);
+
+#[derive(Args, Debug)]
+pub(in crate::cli) struct Flags {
+    /// What the cell is called from now on
+    name: String,
+    /// The kubeconfig by which the server reaches the cell; its current context is meant
+    #[arg(long, value_name = "FILE", required_unless_present = "cell_workspace")]
+    cell_kubeconfig: Option<PathBuf>,
+    /// A workspace of the server itself instead
+    #[arg(long, value_name = "WORKSPACE", conflicts_with = "cell_kubeconfig")]
+    cell_workspace: Option<String>,
+    /// A label of the cell, by which rules find it; may be given several times
+    #[arg(long = "label", value_name = "KEY=VALUE")]
+    labels: Vec<String>,
+    #[arg(long)]
+    region: Option<String>,
+    #[arg(long)]
+    provider: Option<String>,
+    /// May be given several times
+    #[arg(long = "zone", value_name = "ZONE")]
+    zones: Vec<String>,
+    /// How long to wait until the server has reached the cell
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    wait: u64,
+    #[command(flatten)]
+    hub: HubFlags,
+}
+
+pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
+    let hub = hub::connect(&flags.hub)?;
+    let labels = labels(&flags.labels)?;
+    let access = match (&flags.cell_kubeconfig, &flags.cell_workspace) {
+        (Some(path), _) => keep(&*hub, &flags.name, path).await?,
+        (None, workspace) => json!({ "workspace": workspace }),
+    };
+    let cell = json!({
+        "apiVersion": "federation.hanse.dev/v1alpha1", "kind": "Cell",
+        "metadata": { "name": flags.name, "labels": labels },
+        "spec": spec(flags, access),
+    });
+    let made = hub.apply(&hub::cell(&flags.name), &cell, true).await.map_err(Error::Hub)?;
+    if flags.cell_kubeconfig.is_some() {
+        belong(&*hub, &flags.name, &made.object).await?;
+    }
+    let ready = wait(&hub, flags).await?;
+    let version = ready["status"]["kubernetesVersion"].as_str().unwrap_or_default();
+    Ok(answer(&format!("cell {} joined: ready, {version}\n", flags.name))?)
+}
+
+fn spec(flags: &Flags, access: Value) -> Value {
+    let mut spec = access;
+    for (key, value) in [("region", &flags.region), ("provider", &flags.provider)] {
+        if let Some(value) = value {
+            spec[key] = json!(value);
+        }
+    }
+    if !flags.zones.is_empty() {
+        spec["zones"] = json!(flags.zones);
+    }
+    spec
+}
+
+fn labels(given: &[String]) -> Result<Map<String, Value>, Error> {
+    let label = |text: &String| match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), json!(value))),
+        _ => Err(Error::Label(text.clone())),
+    };
+    given.iter().map(label).collect()
+}
+
+/// Puts the kubeconfig where the server finds it, once it is known to lead somewhere.
+async fn keep(hub: &dyn CellApi, name: &str, path: &Path) -> Result<Value, Error> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let flat = kubeconfig::flattened(&hub::read(path)?, dir)?;
+    let wrong = |source| Error::Cell { name: name.to_owned(), source };
+    remote(&flat).map_err(wrong)?.ready().await.map_err(wrong)?;
+    let made = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
+    hub.apply(&hub::namespace(NAMESPACE), &made, true).await.map_err(Error::Hub)?;
+    hub.apply(&secret(name), &kept(name, &flat), true).await.map_err(Error::Hub)?;
+    Ok(json!({ "secretRef": { "namespace": NAMESPACE, "name": name } }))
+}
+
+fn secret(name: &str) -> CellPlace {
+    hub::secret(NAMESPACE, name)
+}
+
+fn kept(name: &str, flat: &str) -> Value {
+    let metadata = json!({ "name": name, "namespace": NAMESPACE });
+    json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": { KUBECONFIG_KEY: flat } })
+}
+
+/// The secret goes when the cell does.
+async fn belong(hub: &dyn CellApi, name: &str, cell: &Value) -> Result<(), Error> {
+    let owner = json!([{
+        "apiVersion": cell["apiVersion"], "kind": cell["kind"],
+        "name": cell["metadata"]["name"], "uid": cell["metadata"]["uid"],
+    }]);
+    let patch = json!({ "metadata": { "ownerReferences": owner } });
+    hub.merge(&secret(name), &patch).await.map_err(Error::Hub).map(drop)
+}
+
+async fn wait(hub: &Arc<dyn CellApi>, flags: &Flags) -> Result<Value, Error> {
+    let place = hub::cell(&flags.name);
+    let mut why = String::new();
+    let ready = async {
+        loop {
+            let cell = hub.get(&place).await.map_err(Error::Hub)?.unwrap_or_default();
+            if hub::is_ready(&cell) {
+                return Ok(cell);
+            }
+            why = hub::why_not(&cell);
+            tokio::time::sleep(ASK_AGAIN).await;
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(flags.wait), ready).await;
+    in_time.unwrap_or_else(|_| Err(Error::NotReady { name: flags.name.clone(), seconds: flags.wait, why }))
+}

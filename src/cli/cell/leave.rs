@@ -1,0 +1,74 @@
+//! `hanse cell leave`: everything is taken back from a cell before it is forgotten; or left there, if that is wished.
+
+use super::hub;
+use super::{Error, HubFlags};
+use crate::cli::answer;
+use crate::fleet::LOST;
+use crate::fleet::api::CellApi;
+use clap::Args;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const ASK_AGAIN: Duration = Duration::from_millis(200);
+
+#[derive(Args, Debug)]
+pub(in crate::cli) struct Flags {
+    /// Which cell
+    name: String,
+    /// Forget the cell at once, and leave what is in it where it is: for cells that will not come back
+    #[arg(long)]
+    force: bool,
+    /// How long to wait until everything is taken back
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    wait: u64,
+    #[command(flatten)]
+    hub: HubFlags,
+}
+
+pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
+    let hub = hub::connect(&flags.hub)?;
+    let place = hub::cell(&flags.name);
+    let Some(cell) = hub.get(&place).await.map_err(Error::Hub)? else {
+        return Err(Error::Unknown(flags.name.clone()));
+    };
+    let mut left_behind = 0;
+    if flags.force {
+        left_behind = recorded(&*hub, &flags.name).await?;
+        let patch = json!({ "metadata": { "annotations": { LOST: "true" } } });
+        hub.merge(&place, &patch).await.map_err(Error::Hub)?;
+    }
+    let uid = cell["metadata"]["uid"].as_str().unwrap_or_default();
+    hub.delete(&place, uid).await.map_err(Error::Hub)?;
+    let gone = tokio::time::timeout(Duration::from_secs(flags.wait), until_gone(&*hub, flags, uid)).await;
+    let last = match gone {
+        Ok(gone) => gone.map(|()| None)?,
+        Err(_) => hub.get(&place).await.map_err(Error::Hub)?,
+    };
+    match last {
+        Some(cell) => Err(still_there(&*hub, &flags.name, &cell).await?),
+        None if left_behind > 0 => {
+            Ok(answer(&format!("cell {} is forgotten; {left_behind} objects were left in it\n", flags.name))?)
+        }
+        None => Ok(answer(&format!("cell {} left; nothing of it remains\n", flags.name))?),
+    }
+}
+
+async fn until_gone(hub: &dyn CellApi, flags: &Flags, uid: &str) -> Result<(), Error> {
+    loop {
+        match hub.get(&hub::cell(&flags.name)).await.map_err(Error::Hub)? {
+            Some(cell) if cell["metadata"]["uid"] == uid => tokio::time::sleep(ASK_AGAIN).await,
+            _ => return Ok(()),
+        }
+    }
+}
+
+async fn recorded(hub: &dyn CellApi, name: &str) -> Result<usize, Error> {
+    let copies = hub.list(&hub::copies(), "").await.map_err(Error::Hub)?;
+    Ok(hub::number_in(&copies.items, name))
+}
+
+async fn still_there(hub: &dyn CellApi, name: &str, cell: &Value) -> Result<Error, Error> {
+    let left = recorded(hub, name).await?;
+    let why = if hub::is_ready(cell) { String::new() } else { format!(" ({})", hub::why_not(cell)) };
+    Ok(Error::Leaving { name: name.to_owned(), left, why })
+}

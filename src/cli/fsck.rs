@@ -1,0 +1,135 @@
+//! `hanse fsck`: compares what is recorded with what is in the cells, and says what is not as it should be.
+//!
+//! The server works on while it is looked at, so only what is found twice in a row is told.
+
+use super::answer;
+use super::cell::{Error, HubFlags, hub};
+use crate::fleet::api::{CellApi, CellResource};
+use crate::fleet::{KUBECONFIG_KEY, kubeconfig, remote};
+use crate::syncer::audit::{Evidence, Finding, Found, audit};
+use crate::syncer::mark;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use clap::Args;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long after the first look the second is taken: longer than anything takes that is under way.
+const SECOND_LOOK: Duration = Duration::from_secs(2);
+
+#[derive(Args, Debug)]
+pub(super) struct Flags {
+    #[command(flatten)]
+    hub: HubFlags,
+}
+
+/// Why nothing can be said, or what is wrong.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error(transparent)]
+    Looking(#[from] Error),
+    #[error("{0} things are not as they should be")]
+    Findings(usize),
+    #[error(transparent)]
+    Answer(#[from] std::io::Error),
+}
+
+pub(super) fn run(flags: &Flags) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let findings = runtime.block_on(look_twice(flags))?;
+    let mut text = String::new();
+    for finding in &findings {
+        let _ = writeln!(text, "{finding}");
+    }
+    if findings.is_empty() {
+        text.push_str("everything is as recorded\n");
+    }
+    answer(&text)?;
+    if findings.is_empty() { Ok(()) } else { Err(Failure::Findings(findings.len())) }
+}
+
+async fn look_twice(flags: &Flags) -> Result<BTreeSet<Finding>, Error> {
+    let looker = Looker::new(&flags.hub).await?;
+    let first = audit(&looker.look().await?);
+    if first.is_empty() {
+        return Ok(first);
+    }
+    tokio::time::sleep(SECOND_LOOK).await;
+    let second = audit(&looker.look().await?);
+    Ok(first.intersection(&second).cloned().collect())
+}
+
+struct Looker {
+    hub: Arc<dyn CellApi>,
+    kubeconfig: String,
+    /// By whose mark objects in cells are found.
+    owner: String,
+}
+
+impl Looker {
+    async fn new(flags: &HubFlags) -> Result<Self, Error> {
+        let kubeconfig = hub::kubeconfig(flags)?;
+        let root = remote(&kubeconfig::in_workspace(&kubeconfig, "root")?).map_err(Error::Hub)?;
+        let system = root.get(&hub::namespace("kube-system")).await.map_err(Error::Hub)?.unwrap_or_default();
+        let owner = system["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+        Ok(Self { hub: remote(&kubeconfig).map_err(Error::Hub)?, kubeconfig, owner })
+    }
+
+    async fn look(&self) -> Result<Evidence, Error> {
+        let mut evidence = Evidence {
+            copies: self.all(hub::copies()).await?,
+            placements: self.all(hub::placements()).await?,
+            ..Evidence::default()
+        };
+        for cell in self.all(hub::cells()).await? {
+            let name = cell["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+            let found = match self.connect(&cell).await {
+                Ok(api) => self.marked(&*api).await.ok(),
+                Err(_) => None,
+            };
+            evidence.cells.insert(name, found);
+        }
+        Ok(evidence)
+    }
+
+    async fn all(&self, of: CellResource) -> Result<Vec<Value>, Error> {
+        Ok(self.hub.list(&of, "").await.map_err(Error::Hub)?.items)
+    }
+
+    async fn connect(&self, cell: &Value) -> Result<Arc<dyn CellApi>, Error> {
+        let spec = &cell["spec"];
+        if let Some(workspace) = spec["workspace"].as_str() {
+            return remote(&kubeconfig::in_workspace(&self.kubeconfig, workspace)?).map_err(Error::Hub);
+        }
+        let word = |key: &str| spec["secretRef"][key].as_str().unwrap_or_default();
+        let secret = self.hub.get(&hub::secret(word("namespace"), word("name"))).await.map_err(Error::Hub)?;
+        let data = secret.unwrap_or_default()["data"][KUBECONFIG_KEY].as_str().unwrap_or_default().to_owned();
+        let text = String::from_utf8(STANDARD.decode(data).unwrap_or_default()).unwrap_or_default();
+        remote(&text).map_err(Error::Hub)
+    }
+
+    /// Everything in a cell that bears our mark.
+    async fn marked(&self, cell: &dyn CellApi) -> Result<Vec<Found>, Error> {
+        let selector = format!("{}={}", mark::OWNER, mark::label_value(&self.owner));
+        let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
+        for resource in cell.resources().await.map_err(Error::Hub)? {
+            // One version tells of all.
+            if !seen.insert((resource.group.clone(), resource.plural.clone())) {
+                continue;
+            }
+            let listed = cell.list(&resource, &selector).await.map_err(Error::Hub)?;
+            all.extend(listed.items.iter().map(|object| found(&resource, object)));
+        }
+        Ok(all)
+    }
+}
+
+fn found(resource: &CellResource, object: &Value) -> Found {
+    let meta = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
+    let source = object["metadata"]["annotations"][mark::SOURCE_UID].as_str().unwrap_or_default().to_owned();
+    let place = [resource.group.clone(), resource.plural.clone(), meta("namespace"), meta("name")];
+    Found { place, uid: meta("uid"), source }
+}

@@ -1,0 +1,283 @@
+//! All rules there are, of whatever dialect, found by the workspaces and kinds that they speak of.
+
+use super::karmada::overrides::{self, OverridePolicy};
+use super::karmada::policy::{self, Policy};
+use super::karmada::{Compat, claim};
+use super::native;
+use crate::scheduler::Cell;
+use crate::scheduler::Rule;
+use crate::scheduler::controller::{Bound, Concern, Rulebook};
+use crate::scheduler::rule::Namespaces;
+use apiserver::object::Object;
+use apiserver::place::Workspace;
+use parking_lot::Mutex;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The workspace whose rules may speak for the objects of others.
+const ROOT: &str = "root";
+
+const KARMADA: &str = "policy.karmada.io";
+
+/// Resources that rules are made of.
+const READ: [(&str, &str); 5] = [
+    (native::definitions::GROUP, "federationrules"),
+    (KARMADA, "propagationpolicies"),
+    (KARMADA, "clusterpropagationpolicies"),
+    (KARMADA, "overridepolicies"),
+    (KARMADA, "clusteroverridepolicies"),
+];
+
+/// It holds as much as there are rules.
+#[derive(Debug, Default)]
+pub struct Book {
+    /// Guards nothing but itself, and is held for one question.
+    pages: Mutex<Pages>,
+}
+
+#[derive(Debug, Default)]
+struct Pages {
+    workspaces: HashMap<Workspace, Page>,
+    /// How many rules speak of a group and kind.
+    kinds: HashMap<(String, String), usize>,
+}
+
+/// The rules of one workspace. Objects without a namespace have an empty one.
+#[derive(Debug, Default)]
+struct Page {
+    rules: BTreeMap<String, Rule>,
+    policies: BTreeMap<(String, String), Policy>,
+    overrides: BTreeMap<(String, String), OverridePolicy>,
+}
+
+impl Page {
+    /// Every rule that says where something goes.
+    fn placing(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.values().chain(self.policies.values().map(|policy| &policy.rule))
+    }
+
+    /// What Karmada's policies say of an object: one of them speaks for it, and all overrides that concern it.
+    fn claimed(&self, object: &Value) -> Option<Rule> {
+        let policies: Vec<Policy> = self.policies.values().cloned().collect();
+        let mut rule = claim(object, &policies, None)?.rule_for(object);
+        let overrides: Vec<OverridePolicy> = self.overrides.values().cloned().collect();
+        let concerning = overrides::concerning(object, &overrides);
+        rule.overrides.extend(concerning.into_iter().flat_map(|policy| policy.overrides.clone()));
+        Some(rule)
+    }
+}
+
+/// One thing that was written, read.
+enum Entry {
+    Rule(String, Option<Rule>),
+    Policy((String, String), Option<Policy>),
+    Override((String, String), Option<OverridePolicy>),
+}
+
+/// What cannot be read is as if it were not there; whoever wrote it is told when it is written.
+fn read(before: Option<&Object>, now: Option<&Object>) -> Option<Entry> {
+    let object = now.or(before)?;
+    let standing = now.filter(|now| !now.is_deleting()).map(|now| Value::from(now.clone()));
+    let key = (object.namespace().to_owned(), object.name().to_owned());
+    match object.kind() {
+        "FederationRule" => {
+            let rule = standing.and_then(|tree| told(native::compile(&tree), &key));
+            Some(Entry::Rule(key.1, rule))
+        }
+        "PropagationPolicy" | "ClusterPropagationPolicy" => {
+            let compiled = |tree: Value| told(policy::compile(&tree, Namespaces::Same, Compat::Mended), &key);
+            let policy = standing.and_then(compiled);
+            Some(Entry::Policy(key, policy))
+        }
+        _ => {
+            let policy = standing.and_then(|tree| told(overrides::compile(&tree), &key));
+            Some(Entry::Override(key, policy))
+        }
+    }
+}
+
+fn told<T, E: std::fmt::Display>(compiled: Result<T, E>, (namespace, name): &(String, String)) -> Option<T> {
+    compiled.inspect_err(|error| tracing::warn!(namespace, name, %error, "a rule cannot be read")).ok()
+}
+
+fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) -> Option<V> {
+    match value {
+        Some(value) => map.insert(key, value),
+        None => map.remove(&key),
+    }
+}
+
+impl Pages {
+    fn learn(&mut self, workspace: &Workspace, entry: Entry) -> Concern {
+        let page = self.workspaces.entry(workspace.clone()).or_default();
+        let (before, now) = match entry {
+            Entry::Rule(key, now) => (put(&mut page.rules, key, now.clone()), now),
+            Entry::Policy(key, now) => {
+                let before = put(&mut page.policies, key, now.clone());
+                (before.map(|policy| policy.rule), now.map(|policy| policy.rule))
+            }
+            // It may concern whatever any policy speaks for.
+            Entry::Override(key, now) => {
+                put(&mut page.overrides, key, now);
+                return concern(workspace, page.placing());
+            }
+        };
+        if before == now {
+            return Concern::default();
+        }
+        self.count(before.as_ref(), now.as_ref());
+        concern(workspace, before.iter().chain(&now))
+    }
+
+    fn count(&mut self, before: Option<&Rule>, now: Option<&Rule>) {
+        for kind in before.into_iter().flat_map(kinds) {
+            if let Some(count) = self.kinds.get_mut(&kind) {
+                *count = count.saturating_sub(1);
+            }
+        }
+        self.kinds.retain(|_, count| *count > 0);
+        for kind in now.into_iter().flat_map(kinds) {
+            *self.kinds.entry(kind).or_default() += 1;
+        }
+    }
+}
+
+/// Group and kind of everything that a rule selects.
+fn kinds(rule: &Rule) -> BTreeSet<(String, String)> {
+    let kinds = rule.objects.iter().filter_map(|selector| selector.kind.as_ref());
+    kinds.map(|kind| (kind.group().to_owned(), kind.kind.clone())).collect()
+}
+
+fn concern<'a>(workspace: &Workspace, rules: impl Iterator<Item = &'a Rule>) -> Concern {
+    let mut concern = Concern::default();
+    let mut named = BTreeSet::new();
+    for selector in rules.flat_map(|rule| &rule.objects) {
+        named.extend(selector.kind.as_ref().map(|kind| (kind.api_version.clone(), kind.kind.clone())));
+        concern.everywhere |= workspace.as_str() == ROOT && !selector.workspaces.is_empty();
+    }
+    concern.kinds = named.into_iter().collect();
+    concern
+}
+
+/// Whether a rule of `home` speaks for an object of `workspace`. Those of the root workspace may name others.
+fn speaks(rule: &Rule, home: &Workspace, workspace: &Workspace, object: &Value) -> bool {
+    let reaches = |workspaces: &[String]| home == workspace || (home.as_str() == ROOT && !workspaces.is_empty());
+    let mut selectors = rule.objects.iter().filter(|selector| reaches(&selector.workspaces));
+    selectors.any(|selector| selector.strength(object, workspace.as_str()).is_some())
+        && native::speaks_for(rule, object, workspace.as_str())
+}
+
+impl Rulebook for Book {
+    fn forget(&self) {
+        *self.pages.lock() = Pages::default();
+    }
+
+    fn reads(&self, group: &str, resource: &str) -> bool {
+        READ.contains(&(group, resource))
+    }
+
+    fn learn(&self, workspace: &Workspace, before: Option<&Object>, now: Option<&Object>) -> Concern {
+        let Some(entry) = read(before, now) else { return Concern::default() };
+        self.pages.lock().learn(workspace, entry)
+    }
+
+    fn selects(&self, group: &str, kind: &str) -> bool {
+        self.pages.lock().kinds.contains_key(&(group.to_owned(), kind.to_owned()))
+    }
+
+    fn concerns_of(&self, workspace: &Workspace) -> Concern {
+        let pages = self.pages.lock();
+        pages.workspaces.get(workspace).map(|page| concern(workspace, page.placing())).unwrap_or_default()
+    }
+
+    fn rules_for(&self, workspace: &Workspace, object: &Value) -> Vec<Bound> {
+        let pages = self.pages.lock();
+        let mut bound = Vec::new();
+        for (home, page) in &pages.workspaces {
+            if home != workspace && home.as_str() != ROOT {
+                continue;
+            }
+            let native = page.rules.values().filter(|rule| speaks(rule, home, workspace, object)).cloned();
+            let claimed = page.claimed(object).filter(|_| home == workspace);
+            bound.extend(native.chain(claimed).map(|rule| Bound { home: home.clone(), rule }));
+        }
+        bound
+    }
+
+    fn cell(&self, object: &Object) -> Cell {
+        native::cell(&Value::from(object.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(tree: Value) -> Object {
+        tree.try_into().unwrap()
+    }
+
+    fn rule(name: &str, workspaces: &[&str]) -> Object {
+        object(json!({
+            "apiVersion": "federation.hanse.dev/v1alpha1", "kind": "FederationRule", "metadata": { "name": name },
+            "spec": { "objects": [{ "apiVersion": "v1", "kind": "ConfigMap" }], "workspaces": workspaces },
+        }))
+    }
+
+    fn policy(name: &str, priority: i64) -> Object {
+        let selector = json!([{ "apiVersion": "v1", "kind": "ConfigMap" }]);
+        object(json!({
+            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
+            "metadata": { "name": name, "namespace": "n" },
+            "spec": { "priority": priority, "resourceSelectors": selector, "placement": {} },
+        }))
+    }
+
+    fn names(book: &Book, workspace: &str) -> Vec<String> {
+        let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x", "namespace": "n" } });
+        book.rules_for(&Workspace::new(workspace), &map).into_iter().map(|bound| bound.rule.name).collect()
+    }
+
+    #[test]
+    fn rules_speak_for_their_own_workspace_and_those_of_the_root_for_whom_they_name() {
+        let book = Book::default();
+        book.learn(&Workspace::new("w"), None, Some(&rule("own", &[])));
+        book.learn(&Workspace::new("v"), None, Some(&rule("reaching", &["w"])));
+        book.learn(&Workspace::new("root"), None, Some(&rule("provided", &["w"])));
+        let mut found = names(&book, "w");
+        found.sort();
+        assert_eq!(found, ["own", "provided"]);
+        assert!(names(&book, "v").is_empty(), "it names another workspace than its own");
+        assert!(names(&book, "root").is_empty());
+    }
+
+    #[test]
+    fn one_policy_of_karmada_speaks_for_an_object_with_the_overrides_that_concern_it() {
+        let (book, workspace) = (Book::default(), Workspace::new("w"));
+        book.learn(&workspace, None, Some(&policy("low", 1)));
+        book.learn(&workspace, None, Some(&policy("high", 2)));
+        let labels = json!([{ "operator": "add", "value": { "a": "b" } }]);
+        let overriding = json!({
+            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "OverridePolicy",
+            "metadata": { "name": "o", "namespace": "n" },
+            "spec": { "overrideRules": [{ "overriders": { "labelsOverrider": labels } }] },
+        });
+        let concern = book.learn(&workspace, None, Some(&object(overriding)));
+        assert_eq!(concern.kinds, [("v1".to_owned(), "ConfigMap".to_owned())]);
+        let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x", "namespace": "n" } });
+        let bound = book.rules_for(&workspace, &map);
+        assert_eq!(bound.len(), 1);
+        assert_eq!((bound[0].rule.name.as_str(), bound[0].rule.overrides.len()), ("n/high", 1));
+    }
+
+    #[test]
+    fn what_no_rule_speaks_of_any_more_is_not_looked_at() {
+        let (book, workspace, own) = (Book::default(), Workspace::new("w"), rule("own", &[]));
+        book.learn(&workspace, None, Some(&own));
+        assert!(book.selects("", "ConfigMap") && !book.selects("", "Secret"));
+        let concern = book.learn(&workspace, Some(&own), None);
+        assert_eq!(concern.kinds.len(), 1, "what it spoke for is looked at once more");
+        assert!(!book.selects("", "ConfigMap"));
+    }
+}

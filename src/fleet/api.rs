@@ -1,0 +1,140 @@
+//! What a cell can be asked, whatever it is: a Kubernetes API elsewhere, a workspace of this server, or a fake.
+
+use futures_util::stream::BoxStream;
+use serde_json::Value;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+/// An answer that is waited for.
+pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A resource as a cell serves it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CellResource {
+    /// Empty for the core group.
+    pub group: String,
+    pub version: String,
+    pub plural: String,
+    pub kind: String,
+    pub namespaced: bool,
+}
+
+impl CellResource {
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+}
+
+/// One object of a cell, whether it is there or not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CellPlace {
+    pub resource: CellResource,
+    /// `None` for a resource that has none.
+    pub namespace: Option<String>,
+    pub name: String,
+}
+
+impl fmt::Display for CellPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CellPlace { resource, namespace, name } = self;
+        write!(f, "{} {}{name}", resource.kind, namespace.as_ref().map_or(String::new(), |space| format!("{space}/")))
+    }
+}
+
+/// Why a cell did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CellError {
+    /// Nobody knows whether it was done.
+    #[error("the cell does not answer: {0}")]
+    Unreachable(String),
+    #[error("the cell refuses: {message}")]
+    Refused { code: u16, reason: String, message: String },
+    /// Its access is not described well enough to even try.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+impl CellError {
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable(_))
+    }
+
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            Self::Refused { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// One word for a condition.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Unreachable(_) => "CellUnreachable",
+            Self::Unusable(_) => "CellUnusable",
+            Self::Refused { reason, .. } if reason.is_empty() => "Refused",
+            Self::Refused { reason, .. } => reason,
+        }
+    }
+}
+
+/// What became of an object that was applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    pub object: Value,
+    /// It was not there before.
+    pub created: bool,
+}
+
+/// Everything of a resource, at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listed {
+    pub items: Vec<Value>,
+    /// From where changes can be watched.
+    pub resource_version: String,
+}
+
+/// One change in a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CellEvent {
+    Changed(Value),
+    Deleted(Value),
+    /// Nothing happened up to here.
+    Bookmark,
+}
+
+pub type CellEvents = BoxStream<'static, Result<CellEvent, CellError>>;
+
+/// A cell, within reach. Everything takes bounded time except the events of a watch.
+pub trait CellApi: Send + Sync + fmt::Debug {
+    /// Whether it says that it is ready; an error says why not.
+    fn ready(&self) -> Later<'_, Result<(), CellError>>;
+
+    /// The version of what it runs, as it tells it.
+    fn version(&self) -> Later<'_, Result<String, CellError>>;
+
+    /// What it serves, every resource in its preferred version first.
+    fn resources(&self) -> Later<'_, Result<Vec<CellResource>, CellError>>;
+
+    fn get<'a>(&'a self, at: &'a CellPlace) -> Later<'a, Result<Option<Value>, CellError>>;
+
+    /// Server-side apply under the name of this server. With `force`, fields are taken from whoever owns them.
+    fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, force: bool) -> Later<'a, Result<Applied, CellError>>;
+
+    /// A merge patch of an object that is there.
+    fn merge<'a>(&'a self, at: &'a CellPlace, patch: &'a Value) -> Later<'a, Result<Value, CellError>>;
+
+    /// Deletes the object if it has this UID. `None`: it is gone; otherwise it still waits for somebody there.
+    fn delete<'a>(&'a self, at: &'a CellPlace, uid: &'a str) -> Later<'a, Result<Option<Value>, CellError>>;
+
+    /// All objects of a resource in all namespaces whose labels fit.
+    fn list<'a>(&'a self, of: &'a CellResource, labels: &'a str) -> Later<'a, Result<Listed, CellError>>;
+
+    /// What changes after a list.
+    fn watch<'a>(
+        &'a self,
+        of: &'a CellResource,
+        labels: &'a str,
+        after: &'a str,
+    ) -> Later<'a, Result<CellEvents, CellError>>;
+}

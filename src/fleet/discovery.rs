@@ -1,0 +1,63 @@
+//! What an API server says it serves, read from its aggregated discovery.
+
+use super::api::{CellError, CellResource};
+use serde_json::Value;
+
+/// Asks for everything in one document.
+pub(super) const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+                                 application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+
+/// The resources of a discovery document that can be kept in sync: those that can be read, watched and patched.
+pub(super) fn read(document: &Value) -> Result<Vec<CellResource>, CellError> {
+    if document["kind"] != "APIGroupDiscoveryList" {
+        return Err(CellError::Unusable("the cell does not speak aggregated discovery".to_owned()));
+    }
+    let groups = items(document, "items");
+    Ok(groups.flat_map(|group| items(group, "versions").flat_map(move |version| of_version(group, version))).collect())
+}
+
+fn of_version<'a>(group: &'a Value, version: &'a Value) -> impl Iterator<Item = CellResource> + use<'a> {
+    let name = word(&group["metadata"], "name");
+    items(version, "resources").filter(|resource| can_be_kept(resource)).map(move |resource| CellResource {
+        group: name.to_owned(),
+        version: word(version, "version").to_owned(),
+        plural: word(resource, "resource").to_owned(),
+        kind: word(&resource["responseKind"], "kind").to_owned(),
+        namespaced: resource["scope"] == "Namespaced",
+    })
+}
+
+fn can_be_kept(resource: &Value) -> bool {
+    let verbs: Vec<&str> = items(resource, "verbs").filter_map(Value::as_str).collect();
+    ["get", "list", "watch", "patch", "delete"].iter().all(|verb| verbs.contains(verb))
+}
+
+fn items<'a>(of: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    of[key].as_array().into_iter().flatten()
+}
+
+fn word<'a>(of: &'a Value, key: &str) -> &'a str {
+    of[key].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_can_be_kept_is_found_and_the_rest_is_not() {
+        let all = json!(["create", "delete", "get", "list", "patch", "update", "watch"]);
+        let resource = |name: &str, kind: &str, verbs: &Value| json!({ "resource": name, "responseKind": { "kind": kind }, "scope": "Namespaced", "verbs": verbs });
+        let resources =
+            json!([resource("deployments", "Deployment", &all), resource("reviews", "R", &json!(["create"]))]);
+        let versions = json!([{ "version": "v1", "resources": resources }]);
+        let document = json!({
+            "kind": "APIGroupDiscoveryList", "items": [{ "metadata": { "name": "apps" }, "versions": versions }],
+        });
+        let found = read(&document).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].api_version().as_str(), found[0].kind.as_str()), ("apps/v1", "Deployment"));
+        assert!(read(&json!({ "kind": "APIGroupList" })).is_err());
+    }
+}

@@ -1,0 +1,208 @@
+//! Who has copies where: every record of a copy, found by the object it is of, by its cell, and by its namespace there.
+//!
+//! It only ever says as much as it has been told, and up to which revision that was: whoever lets something go because
+//! there is no copy asks for a revision after the decision that no copy be made.
+
+use super::cell::CellId;
+use apiserver::client::Seen;
+use apiserver::keyspace;
+use apiserver::object::Peek;
+use apiserver::place::Workspace;
+use parking_lot::Mutex;
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+use storage::Revision;
+use tokio::sync::watch;
+
+/// The record of a copy: the workspace it is in, which is that of its source, and its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CopyId {
+    pub workspace: Workspace,
+    pub name: String,
+}
+
+/// What matters of a record to find others by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyFacts {
+    pub cell: CellId,
+    /// The UID of what it is a copy of.
+    pub source: String,
+    pub kind: CopyKind,
+    /// The namespace in the cell; empty where there is none.
+    pub namespace: String,
+    pub name: String,
+    /// Whether it is known to be in the cell.
+    pub applied: bool,
+}
+
+/// The resource of a copy in its cell.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CopyKind {
+    pub group: String,
+    pub version: String,
+    pub resource: String,
+    pub kind: String,
+}
+
+impl CopyFacts {
+    fn read(record: Peek<'_>) -> Option<Self> {
+        let spec: Value = record.value(&["spec"])?;
+        let word = |part: &str, key: &str| spec[part][key].as_str().unwrap_or_default().to_owned();
+        Some(Self {
+            cell: CellId::new(&word("cell", "workspace"), &word("cell", "name")),
+            source: word("source", "uid"),
+            kind: CopyKind {
+                group: word("object", "group"),
+                version: word("object", "version"),
+                resource: word("object", "resource"),
+                kind: word("object", "kind"),
+            },
+            namespace: word("object", "namespace"),
+            name: word("object", "name"),
+            applied: record.text(&["status", "applied"]).is_some_and(|applied| applied == "True"),
+        })
+    }
+
+    pub fn is_namespace(&self) -> bool {
+        self.kind.group.is_empty() && self.kind.resource == "namespaces"
+    }
+}
+
+#[derive(Debug, Default)]
+struct Index {
+    revision: Revision,
+    copies: HashMap<CopyId, CopyFacts>,
+    by_source: HashMap<String, BTreeSet<CopyId>>,
+    by_cell: HashMap<CellId, BTreeSet<CopyId>>,
+    by_namespace: HashMap<(CellId, String), BTreeSet<CopyId>>,
+    by_object: HashMap<ObjectKey, BTreeSet<CopyId>>,
+}
+
+/// An object of a cell: group, resource, namespace and name.
+type ObjectKey = (CellId, [String; 4]);
+
+fn object_key(facts: &CopyFacts) -> ObjectKey {
+    let CopyFacts { kind, namespace, name, .. } = facts;
+    (facts.cell.clone(), [kind.group.clone(), kind.resource.clone(), namespace.clone(), name.clone()])
+}
+
+impl Index {
+    fn remove(&mut self, id: &CopyId) -> Option<CopyFacts> {
+        let facts = self.copies.remove(id)?;
+        take(&mut self.by_source, &facts.source, id);
+        take(&mut self.by_cell, &facts.cell, id);
+        take(&mut self.by_namespace, &(facts.cell.clone(), facts.namespace.clone()), id);
+        take(&mut self.by_object, &object_key(&facts), id);
+        Some(facts)
+    }
+
+    fn insert(&mut self, id: &CopyId, facts: CopyFacts) {
+        self.by_source.entry(facts.source.clone()).or_default().insert(id.clone());
+        self.by_cell.entry(facts.cell.clone()).or_default().insert(id.clone());
+        let within = (facts.cell.clone(), facts.namespace.clone());
+        self.by_namespace.entry(within).or_default().insert(id.clone());
+        self.by_object.entry(object_key(&facts)).or_default().insert(id.clone());
+        self.copies.insert(id.clone(), facts);
+    }
+}
+
+fn take<K: Eq + std::hash::Hash>(index: &mut HashMap<K, BTreeSet<CopyId>>, key: &K, id: &CopyId) {
+    if let Some(ids) = index.get_mut(key) {
+        ids.remove(id);
+        if ids.is_empty() {
+            index.remove(key);
+        }
+    }
+}
+
+/// See the module. It holds as much as there are copies.
+#[derive(Debug)]
+pub struct Ledger {
+    /// Guards nothing but itself, and is held for one question.
+    index: Mutex<Index>,
+    told: watch::Sender<Revision>,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self { index: Mutex::default(), told: watch::Sender::new(Revision::ZERO) }
+    }
+}
+
+impl Ledger {
+    /// Everything will be told anew.
+    pub fn forget(&self) {
+        *self.index.lock() = Index::default();
+        self.told.send_replace(Revision::ZERO);
+    }
+
+    /// Learns of a change of a record; answers with what it was before and what it is now.
+    pub fn learn(&self, seen: &Seen) -> Option<(CopyId, Option<CopyFacts>, Option<CopyFacts>)> {
+        let parts = keyspace::parse(&seen.key)?;
+        let id = CopyId { workspace: Workspace::new(parts.workspace), name: parts.name.to_owned() };
+        let now = seen.now.as_ref().and_then(|version| CopyFacts::read(Peek::new(version)));
+        let mut index = self.index.lock();
+        let before = index.remove(&id);
+        if let Some(facts) = now.clone() {
+            index.insert(&id, facts);
+        }
+        Some((id, before, now))
+    }
+
+    /// Everything up to this revision has been told. Says nothing while what there was is still being told.
+    pub fn reach(&self, revision: Revision) {
+        let mut index = self.index.lock();
+        index.revision = index.revision.max(revision);
+        drop(index);
+        self.told.send_if_modified(|told| std::mem::replace(told, revision.max(*told)) < revision);
+    }
+
+    /// Whether everything up to this revision is known.
+    pub fn knows(&self, revision: Revision) -> bool {
+        let known = self.index.lock().revision;
+        known > Revision::ZERO && known >= revision
+    }
+
+    pub fn of_source(&self, uid: &str) -> Vec<CopyId> {
+        self.index.lock().by_source.get(uid).into_iter().flatten().cloned().collect()
+    }
+
+    pub fn in_cell(&self, cell: &CellId) -> Vec<CopyId> {
+        self.index.lock().by_cell.get(cell).into_iter().flatten().cloned().collect()
+    }
+
+    pub fn number_in(&self, cell: &CellId) -> usize {
+        self.index.lock().by_cell.get(cell).map_or(0, BTreeSet::len)
+    }
+
+    /// The copies in one namespace of a cell.
+    pub fn in_namespace(&self, cell: &CellId, namespace: &str) -> Vec<CopyId> {
+        let key = (cell.clone(), namespace.to_owned());
+        self.index.lock().by_namespace.get(&key).into_iter().flatten().cloned().collect()
+    }
+
+    /// The copy of a namespace in a cell.
+    pub fn namespace(&self, cell: &CellId, name: &str) -> Option<(CopyId, CopyFacts)> {
+        let index = self.index.lock();
+        let outside = index.by_namespace.get(&(cell.clone(), String::new()))?;
+        let named =
+            |id: &&CopyId| index.copies.get(*id).is_some_and(|facts| facts.is_namespace() && facts.name == name);
+        let id = outside.iter().find(named)?;
+        Some((id.clone(), index.copies.get(id)?.clone()))
+    }
+
+    /// The records that are about one object of a cell.
+    pub fn of_object(&self, cell: &CellId, object: [&str; 4]) -> Vec<CopyId> {
+        let key = (cell.clone(), object.map(str::to_owned));
+        self.index.lock().by_object.get(&key).into_iter().flatten().cloned().collect()
+    }
+
+    pub fn facts(&self, id: &CopyId) -> Option<CopyFacts> {
+        self.index.lock().copies.get(id).cloned()
+    }
+
+    /// Every cell with copies.
+    pub fn cells(&self) -> Vec<CellId> {
+        self.index.lock().by_cell.keys().cloned().collect()
+    }
+}

@@ -1,0 +1,259 @@
+//! Keeps the cells: connects to what their objects describe, asks how they are, and writes down what changed.
+
+use super::api::{CellError, CellResource};
+use super::cell::{AccessRef, CellId, access_ref, is_lost, kubeconfig};
+use super::health::{Pace, Standing, Verdict};
+use super::ledger::Ledger;
+use super::session::{Access, Connect, Fleet, Session};
+use crate::apis::definitions::{CELLS, CLEANUP};
+use crate::controller::{Action, Controller, Reconciler, changes_of};
+use apiserver::client::{Client, Seen};
+use apiserver::error::ApiError;
+use apiserver::keyspace;
+use apiserver::object::{Object, timestamp};
+use apiserver::place::ObjectRef;
+use apiserver::strategy::Part;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Cells that are asked at once: those that do not answer must not keep others waiting.
+const PROBED_AT_ONCE: usize = 128;
+
+/// How often a cell is asked anew what it serves.
+const DISCOVER_EVERY: u32 = 30;
+
+/// How soon a cell that is leaving is looked at again: whether anything is left in it.
+const LEAVING: Duration = Duration::from_millis(200);
+
+const SECRETS: (&str, &str, &str) = ("", "v1", "secrets");
+
+pub(super) fn controller(
+    client: &Client,
+    connect: Arc<dyn Connect>,
+    fleet: &Fleet,
+    ledger: &Arc<Ledger>,
+    pace: Pace,
+) -> Controller<Registry> {
+    let (fleet, ledger) = (fleet.clone(), ledger.clone());
+    let registry = Registry { client: client.clone(), connect, fleet, ledger, pace, known: Mutex::default() };
+    Controller::new(registry).source(changes_of(client, CELLS, cell_of)).workers(PROBED_AT_ONCE)
+}
+
+fn cell_of(seen: &Seen) -> Option<CellId> {
+    let parts = keyspace::parse(&seen.key)?;
+    Some(CellId::new(parts.workspace, parts.name))
+}
+
+pub(super) struct Registry {
+    client: Client,
+    connect: Arc<dyn Connect>,
+    fleet: Fleet,
+    ledger: Arc<Ledger>,
+    pace: Pace,
+    /// What is known of each cell. Held for one operation.
+    known: Mutex<HashMap<CellId, Known>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Known {
+    standing: Standing,
+    /// Probes since it was asked what it serves.
+    probes: u32,
+    version: String,
+}
+
+impl Reconciler for Registry {
+    type Key = CellId;
+
+    fn name(&self) -> &'static str {
+        "cells"
+    }
+
+    async fn reconcile(&self, id: &CellId) -> Result<Action, ApiError> {
+        let place = self.client.at(CELLS, &id.workspace, None)?.object(&id.name);
+        let Some(cell) = self.client.get(&place).await? else {
+            self.forget(id);
+            return Ok(Action::Done);
+        };
+        if cell.is_deleting() {
+            if self.is_empty(id, &cell) {
+                return self.let_go(&place, &cell).await;
+            }
+        } else if !cell.finalizers().any(|name| name == CLEANUP) {
+            return self.hold(&place, &cell).await;
+        }
+        let probed = match self.session(id, &cell).await {
+            Ok(session) => self.probe(&session).await,
+            Err(error) => self.unusable(id, &error),
+        };
+        self.record(&place, &cell, &probed).await?;
+        let next = probed.standing.next(self.pace, self.client.ambient().below(100));
+        Ok(Action::After(if cell.is_deleting() { next.min(LEAVING) } else { next }))
+    }
+}
+
+/// What a look at a cell has brought.
+struct Probed {
+    standing: Standing,
+    version: String,
+    /// Where it was asked.
+    resources: Option<Arc<[CellResource]>>,
+}
+
+impl Registry {
+    fn forget(&self, id: &CellId) {
+        self.known.lock().remove(id);
+        self.fleet.leave(id);
+    }
+
+    /// Whether a cell that leaves may go: nothing of ours is in it, or nobody cares any more.
+    fn is_empty(&self, id: &CellId, cell: &Object) -> bool {
+        let revision = cell.resource_version().parse().map(storage::Revision).unwrap_or_default();
+        is_lost(cell) || (self.ledger.knows(revision) && self.ledger.number_in(id) == 0)
+    }
+
+    async fn let_go(&self, place: &ObjectRef, cell: &Object) -> Result<Action, ApiError> {
+        let left: Vec<&str> = cell.finalizers().filter(|name| *name != CLEANUP).collect();
+        self.finalizers(place, cell, &left).await
+    }
+
+    async fn hold(&self, place: &ObjectRef, cell: &Object) -> Result<Action, ApiError> {
+        let held: Vec<&str> = cell.finalizers().chain([CLEANUP]).collect();
+        self.finalizers(place, cell, &held).await
+    }
+
+    async fn finalizers(&self, place: &ObjectRef, cell: &Object, finalizers: &[&str]) -> Result<Action, ApiError> {
+        let metadata = json!({
+            "uid": cell.uid(), "resourceVersion": cell.resource_version(), "finalizers": finalizers,
+        });
+        match self.client.merge(place, Part::Main, &json!({ "metadata": metadata })).await {
+            Err(error) if error.code() != 404 => Err(error),
+            // Its change brings it back here.
+            _ => Ok(Action::Done),
+        }
+    }
+
+    /// The session with a cell: the one there is, unless the cell is reached otherwise by now.
+    async fn session(&self, id: &CellId, cell: &Object) -> Result<Arc<Session>, CellError> {
+        let access = self.access(id, cell).await?;
+        if let Some(session) = self.fleet.session(id)
+            && session.access == access
+            && session.uid == cell.uid()
+        {
+            return Ok(session);
+        }
+        let api = self.connect.connect(&access)?;
+        let session = Arc::new(Session::new(id.clone(), cell.uid().to_owned(), api, access));
+        self.known.lock().remove(id);
+        self.fleet.enter(session.clone());
+        Ok(session)
+    }
+
+    async fn access(&self, id: &CellId, cell: &Object) -> Result<Access, CellError> {
+        let unusable = |why: String| CellError::Unusable(why);
+        match access_ref(cell) {
+            AccessRef::Workspace(workspace) => Ok(Access::Workspace(workspace)),
+            AccessRef::Nothing => Err(unusable("spec says neither secretRef nor workspace".to_owned())),
+            AccessRef::Secret { namespace, name } => {
+                let secrets = self.client.at(SECRETS, &id.workspace, Some(&namespace));
+                let place = secrets.map_err(|error| unusable(error.message().to_owned()))?.object(&name);
+                let secret = self.client.get(&place).await.map_err(|error| unusable(error.message().to_owned()))?;
+                let secret = secret.ok_or_else(|| unusable(format!("there is no secret {namespace}/{name}")))?;
+                let text = kubeconfig(cell, &secret);
+                let text = text.ok_or_else(|| unusable(format!("secret {namespace}/{name} has no kubeconfig")))?;
+                Ok(Access::Kubeconfig(text))
+            }
+        }
+    }
+
+    async fn probe(&self, session: &Session) -> Probed {
+        let Known { standing, probes, version } = self.known.lock().get(&session.cell).cloned().unwrap_or_default();
+        let mut answer = session.api.ready().await;
+        let (mut resources, mut said) = (None, version);
+        if answer.is_ok() && (!standing.is_ready() || probes % DISCOVER_EVERY == 0) {
+            match discover(session).await {
+                Ok((version, found)) => (said, resources) = (version, Some(found)),
+                Err(error) => answer = Err(error),
+            }
+        }
+        let standing = standing.after(answer.as_ref().copied());
+        self.fleet.settle(session, standing.is_ready(), resources.clone());
+        let known = Known { standing: standing.clone(), probes: probes.wrapping_add(1), version: said.clone() };
+        self.known.lock().insert(session.cell.clone(), known);
+        Probed { standing, version: said, resources }
+    }
+
+    /// A cell that cannot even be tried.
+    fn unusable(&self, id: &CellId, error: &CellError) -> Probed {
+        self.fleet.leave(id);
+        let standing = Standing::default().after(Err(error));
+        Probed { standing, version: String::new(), resources: None }
+    }
+
+    /// Writes down what is not written yet: a cell that stays as it is costs no write.
+    async fn record(&self, place: &ObjectRef, cell: &Object, probed: &Probed) -> Result<(), ApiError> {
+        let now = timestamp(self.client.ambient().now());
+        let patch = status_patch(cell, probed, &now);
+        if patch.as_object().is_none_or(serde_json::Map::is_empty) {
+            return Ok(());
+        }
+        match self.client.merge(place, Part::Status, &json!({ "status": patch })).await {
+            Err(error) if error.code() != 404 => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+async fn discover(session: &Session) -> Result<(String, Arc<[CellResource]>), CellError> {
+    let version = session.api.version().await?;
+    Ok((version, session.api.resources().await?.into()))
+}
+
+/// What of the status has to be written.
+fn status_patch(cell: &Object, probed: &Probed, now: &Value) -> Value {
+    let mut patch = json!({});
+    let (status, reason, message) = match &probed.standing.verdict {
+        Some(Verdict::Ready) => ("True", "CellReady", "the cell answers"),
+        Some(Verdict::NotReady { reason, message }) => ("False", reason.as_str(), message.as_str()),
+        Some(Verdict::Unreachable { message }) => ("Unknown", "CellUnreachable", message.as_str()),
+        None => return patch,
+    };
+    let found = cell.items(&["status", "conditions"]).find(|condition| condition["type"] == "Ready");
+    let same = |key: &str, value: &str| found.is_some_and(|found| found[key] == value);
+    // The words of a failure change from probe to probe; that is no transition.
+    if !same("status", status) || !same("reason", reason) {
+        let since = if same("status", status) { found.map(|found| found["lastTransitionTime"].clone()) } else { None };
+        let ready = json!({
+            "type": "Ready", "status": status, "reason": reason, "message": message,
+            "lastTransitionTime": since.unwrap_or_else(|| now.clone()),
+        });
+        let others = cell.items(&["status", "conditions"]).filter(|condition| condition["type"] != "Ready").cloned();
+        patch["conditions"] = others.chain([ready]).collect();
+    }
+    if !probed.version.is_empty() && cell.text(&["status", "kubernetesVersion"]) != probed.version {
+        patch["kubernetesVersion"] = json!(probed.version);
+    }
+    if let Some(resources) = &probed.resources {
+        let served = summary(resources);
+        if cell.pointer(&["status", "apiEnablements"]) != Some(&served) {
+            patch["apiEnablements"] = served;
+        }
+    }
+    patch
+}
+
+/// What a cell serves, by group and version.
+fn summary(resources: &[CellResource]) -> Value {
+    let mut by_version: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for resource in resources {
+        let entry = json!({ "name": resource.plural, "kind": resource.kind });
+        by_version.entry(resource.api_version()).or_default().push(entry);
+    }
+    by_version
+        .into_iter()
+        .map(|(version, resources)| json!({ "groupVersion": version, "resources": resources }))
+        .collect()
+}

@@ -1,0 +1,162 @@
+//! The cells that are within reach, and how to talk to them.
+
+use super::api::{CellApi, CellError, CellResource};
+use super::cell::CellId;
+use super::kube::Kube;
+use super::kubeconfig;
+use super::remote::Remote;
+use super::transport::Local;
+use apiserver::pipeline::Pipeline;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::watch;
+
+/// How a cell is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Access {
+    /// The text of a kubeconfig.
+    Kubeconfig(String),
+    /// A workspace of this server.
+    Workspace(String),
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kubeconfig(_) => f.write_str("Kubeconfig(..)"),
+            Self::Workspace(workspace) => write!(f, "Workspace({workspace})"),
+        }
+    }
+}
+
+/// Gets hold of cells.
+pub trait Connect: Send + Sync + 'static {
+    /// Nothing is sent yet: an error says what is wrong with the access.
+    fn connect(&self, access: &Access) -> Result<Arc<dyn CellApi>, CellError>;
+}
+
+/// Connects to real cells.
+#[derive(Clone, Debug)]
+pub struct Connector {
+    /// Where requests to workspaces of this server go.
+    pub pipeline: Pipeline,
+}
+
+impl Connect for Connector {
+    fn connect(&self, access: &Access) -> Result<Arc<dyn CellApi>, CellError> {
+        match access {
+            Access::Workspace(workspace) => Ok(Arc::new(Kube::new(Local::new(self.pipeline.clone(), workspace)))),
+            Access::Kubeconfig(text) => remote(text),
+        }
+    }
+}
+
+/// The API that the current context of a kubeconfig names.
+pub fn remote(kubeconfig: &str) -> Result<Arc<dyn CellApi>, CellError> {
+    let access = kubeconfig::read(kubeconfig).map_err(|error| CellError::Unusable(error.to_string()))?;
+    Ok(Arc::new(Kube::new(Remote::new(&access)?)))
+}
+
+/// A cell that is dealt with.
+#[derive(Debug)]
+pub struct Session {
+    pub cell: CellId,
+    /// The UID of its object: a cell that left and joined again is another one.
+    pub uid: String,
+    pub api: Arc<dyn CellApi>,
+    pub(super) access: Access,
+    up: AtomicBool,
+    /// What it serves. Replaced whole.
+    resources: Mutex<Arc<[CellResource]>>,
+}
+
+impl Session {
+    pub(super) fn new(cell: CellId, uid: String, api: Arc<dyn CellApi>, access: Access) -> Self {
+        Self { cell, uid, api, access, up: AtomicBool::new(false), resources: Mutex::new(Arc::new([])) }
+    }
+
+    /// Whether it answers.
+    pub fn is_up(&self) -> bool {
+        self.up.load(Ordering::Acquire)
+    }
+
+    pub fn resources(&self) -> Arc<[CellResource]> {
+        self.resources.lock().clone()
+    }
+
+    /// The resource of a kind. Where the version is not served, another one of the same kind is not taken for it.
+    pub fn resource_of(&self, api_version: &str, kind: &str) -> Option<CellResource> {
+        let all = self.resources();
+        all.iter().find(|found| found.kind == kind && found.api_version() == api_version).cloned()
+    }
+}
+
+/// All cells that are dealt with. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Fleet {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Guards nothing but itself, and is held for one operation.
+    sessions: Mutex<BTreeMap<CellId, Arc<Session>>>,
+    changes: watch::Sender<u64>,
+}
+
+impl Default for Fleet {
+    fn default() -> Self {
+        let shared = Shared { sessions: Mutex::default(), changes: watch::Sender::new(0) };
+        Self { shared: Arc::new(shared) }
+    }
+}
+
+impl Fleet {
+    pub fn session(&self, cell: &CellId) -> Option<Arc<Session>> {
+        self.shared.sessions.lock().get(cell).cloned()
+    }
+
+    pub fn sessions(&self) -> Vec<Arc<Session>> {
+        self.shared.sessions.lock().values().cloned().collect()
+    }
+
+    /// Tells that cells came, went, or got up or down.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
+    }
+
+    pub(super) fn enter(&self, session: Arc<Session>) {
+        self.shared.sessions.lock().insert(session.cell.clone(), session);
+        self.changed();
+    }
+
+    pub(super) fn leave(&self, cell: &CellId) {
+        if self.shared.sessions.lock().remove(cell).is_some() {
+            self.changed();
+        }
+    }
+
+    pub(super) fn settle(&self, session: &Session, up: bool, resources: Option<Arc<[CellResource]>>) {
+        if let Some(resources) = resources {
+            let before = std::mem::replace(&mut *session.resources.lock(), resources.clone());
+            if before != resources {
+                self.changed();
+            }
+        }
+        if session.up.swap(up, Ordering::AcqRel) != up {
+            self.changed();
+        }
+    }
+
+    /// Lets those who follow the fleet look again.
+    pub fn nudge(&self) {
+        self.changed();
+    }
+
+    fn changed(&self) {
+        self.shared.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}

@@ -1,0 +1,68 @@
+//! What the scheduler remembers of cells and placements, so that a change finds the objects it concerns.
+
+use crate::scheduler::cell::Cell;
+use apiserver::place::Workspace;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use storage::{Key, Revision};
+
+/// It holds as much as there are cells and placements.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// Everything there was has been told.
+    pub(super) complete: bool,
+    cells: HashMap<Workspace, BTreeMap<String, Cell>>,
+    /// The placements of an object, by the UIDs they are of: more than one when it was deleted and made anew.
+    placements: HashMap<Key, BTreeSet<String>>,
+    /// How many copies there are of an object, by its UID.
+    copies: HashMap<String, usize>,
+    /// Everything up to this is known.
+    pub(super) revision: Revision,
+}
+
+impl Index {
+    /// Whether anything changed that matters.
+    pub(super) fn learn_cell(&mut self, workspace: &Workspace, name: &str, cell: Option<Cell>) -> bool {
+        let beside = self.cells.entry(workspace.clone()).or_default();
+        match cell {
+            None => beside.remove(name).is_some(),
+            Some(cell) => beside.insert(name.to_owned(), cell.clone()) != Some(cell),
+        }
+    }
+
+    pub(super) fn cells_of(&self, workspace: &Workspace) -> Vec<Cell> {
+        self.cells.get(workspace).into_iter().flat_map(BTreeMap::values).cloned().collect()
+    }
+
+    pub(super) fn learn_placement(&mut self, source: &Key, uid: &str, there: bool) {
+        let uids = self.placements.entry(source.clone()).or_default();
+        if there {
+            uids.insert(uid.to_owned());
+        } else {
+            uids.remove(uid);
+        }
+        if uids.is_empty() {
+            self.placements.remove(source);
+        }
+    }
+
+    pub(super) fn learn_copy(&mut self, source: &str, before: bool, now: bool) {
+        let copies = self.copies.entry(source.to_owned()).or_default();
+        *copies = (*copies + usize::from(now)).saturating_sub(usize::from(before));
+        if *copies == 0 {
+            self.copies.remove(source);
+        }
+    }
+
+    /// Whether no cell has a copy; `None` if that is not known as of this revision.
+    pub(super) fn is_gone(&self, source: &str, since: Revision) -> Option<bool> {
+        (self.complete && self.revision >= since).then(|| !self.copies.contains_key(source))
+    }
+
+    pub(super) fn is_placed(&self, source: &Key) -> bool {
+        self.placements.contains_key(source)
+    }
+
+    pub(super) fn placements_of(&self, source: &Key) -> Vec<String> {
+        self.placements.get(source).into_iter().flatten().cloned().collect()
+    }
+}

@@ -1,0 +1,249 @@
+//! The scheduler at work: looks at an object, its rules and the cells, decides by [`plan`], and writes the decision down.
+//!
+//! What it writes is a `Placement`, named after the UID of the object. An object that is placed is held by a finalizer
+//! until no cell has a copy of it; that there is none is believed only if it was known after the decision to withdraw.
+
+mod book;
+mod index;
+mod record;
+mod source;
+mod workload;
+
+pub use book::{Bound, Concern, Rulebook};
+pub use record::targets_of;
+
+use super::{Mode, Placement, Seen, plan};
+use crate::apis::definitions::{CLEANUP, PLACEMENTS};
+use crate::controller::{Action, Controller, Reconciler};
+use apiserver::client::Client;
+use apiserver::error::ApiError;
+use apiserver::keyspace;
+use apiserver::object::Object;
+use apiserver::options::DeleteOptions;
+use apiserver::place::{ObjectRef, Workspace};
+use apiserver::strategy::Part;
+use index::Index;
+use parking_lot::Mutex;
+use record::Decided;
+use serde_json::{Value, json};
+use source::Everything;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use storage::{Key, Revision};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Objects that are decided about at once: enough to fill a commit.
+const DECIDED_AT_ONCE: usize = 64;
+
+/// How long others are given to learn of what was just written.
+const LAG: Duration = Duration::from_millis(5);
+
+/// Starts to place the objects of all workspaces. Ends when `stop` is cancelled.
+pub fn start(client: &Client, book: &Arc<dyn Rulebook>, tasks: &TaskTracker, stop: &CancellationToken) {
+    let index = Arc::new(Mutex::new(Index::default()));
+    let source = Everything { client: client.clone(), book: book.clone(), index: index.clone(), since: Revision::ZERO };
+    let scheduler = Scheduler { client: client.clone(), book: book.clone(), index };
+    let controller = Controller::new(scheduler).source(source).workers(DECIDED_AT_ONCE);
+    tasks.spawn(controller.run(stop.clone()));
+}
+
+struct Scheduler {
+    client: Client,
+    book: Arc<dyn Rulebook>,
+    /// Held for one question, and together with no other lock.
+    index: Arc<Mutex<Index>>,
+}
+
+impl Reconciler for Scheduler {
+    type Key = Key;
+
+    fn name(&self) -> &'static str {
+        "scheduler"
+    }
+
+    async fn reconcile(&self, key: &Key) -> Result<Action, ApiError> {
+        if !self.index.lock().complete {
+            return Ok(Action::After(LAG));
+        }
+        let Some(workspace) = keyspace::workspace(key) else { return Ok(Action::Done) };
+        // Nothing is there where the resource is no longer served.
+        let at = self.client.place_of(key);
+        let source = match &at {
+            Some(at) => self.client.get(at).await?,
+            None => None,
+        };
+        let uid = source.as_ref().map(Object::uid).unwrap_or_default();
+        let placements = self.index.lock().placements_of(key);
+        let mut waits = false;
+        for former in placements.iter().filter(|former| *former != uid) {
+            waits |= self.retire(&workspace, former).await? == Retired::Waiting;
+        }
+        if let (Some(at), Some(source)) = (&at, &source) {
+            waits |= self.place(at, source).await? == Retired::Waiting;
+        }
+        Ok(if waits { Action::After(LAG) } else { Action::Done })
+    }
+}
+
+/// How far a withdrawal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Retired {
+    /// Nothing is left to do now; the end of a copy brings it back here.
+    Done,
+    /// The index has to catch up, or the object was changed while it was looked at.
+    Waiting,
+}
+
+/// How a write of something that was read before ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Changed {
+    Done,
+    /// Somebody else was faster, or it is gone: it has to be read anew.
+    Meanwhile,
+}
+
+impl Scheduler {
+    async fn place(&self, at: &ObjectRef, source: &Object) -> Result<Retired, ApiError> {
+        let tree = Value::from(source.clone());
+        let rules = if source.is_deleting() { Vec::new() } else { self.book.rules_for(at.workspace(), &tree) };
+        if rules.is_empty() {
+            return self.withdraw(at, source).await;
+        }
+        let place = self.record_of(at.workspace(), source.uid())?;
+        let written = self.client.get(&place).await?;
+        let decided = self.decide(&tree, &rules, written.as_ref());
+        let somewhere = decided.iter().any(|decided| !decided.placement.targets.is_empty());
+        if somewhere && self.hold(at, source).await? == Changed::Meanwhile {
+            return Ok(Retired::Waiting);
+        }
+        let rules: Vec<_> = rules.into_iter().map(|bound| bound.rule).collect();
+        let wanted = record::write(record::source(at, source), &decided, &rules);
+        self.write(&place, written.as_ref(), &wanted).await
+    }
+
+    /// Each workspace that has rules for the object decides about its own cells.
+    fn decide(&self, object: &Value, rules: &[Bound], written: Option<&Object>) -> Vec<Decided> {
+        let mut homes: BTreeMap<&Workspace, Vec<super::Rule>> = BTreeMap::new();
+        for Bound { home, rule } in rules {
+            homes.entry(home).or_default().push(rule.clone());
+        }
+        let workload = workload::of(object);
+        let decide = |(home, rules): (&Workspace, Vec<super::Rule>)| {
+            let cells = self.index.lock().cells_of(home);
+            let before = written.map(|record| record::before(record, home)).unwrap_or_default();
+            let seen = Seen {
+                object,
+                rules: &rules,
+                cells: &cells,
+                workload: workload.as_ref(),
+                before: &before,
+                followed: &[],
+                mode: Mode::Steady,
+            };
+            let placement: Placement = plan(&seen);
+            Decided { home: home.clone(), placement }
+        };
+        homes.into_iter().map(decide).collect()
+    }
+
+    fn record_of(&self, workspace: &Workspace, uid: &str) -> Result<ObjectRef, ApiError> {
+        Ok(self.client.at(PLACEMENTS, workspace, None)?.object(uid))
+    }
+
+    async fn write(&self, place: &ObjectRef, written: Option<&Object>, wanted: &Value) -> Result<Retired, ApiError> {
+        match written {
+            None => {
+                let mut record = wanted.clone();
+                record["metadata"] = json!({ "name": place.name });
+                self.client.create(&place.within, record).await?;
+            }
+            Some(record) if !record::says(record, wanted) => {
+                self.client.merge(place, Part::Main, wanted).await?;
+            }
+            Some(_) => {}
+        }
+        Ok(Retired::Done)
+    }
+
+    /// Sees to it that the object waits for its copies when it is deleted.
+    async fn hold(&self, at: &ObjectRef, source: &Object) -> Result<Changed, ApiError> {
+        if source.finalizers().any(|name| name == CLEANUP) {
+            return Ok(Changed::Done);
+        }
+        let held: Vec<&str> = source.finalizers().chain([CLEANUP]).collect();
+        self.finalizers(at, source, &held).await
+    }
+
+    async fn finalizers(&self, at: &ObjectRef, source: &Object, finalizers: &[&str]) -> Result<Changed, ApiError> {
+        let metadata = json!({
+            "uid": source.uid(), "resourceVersion": source.resource_version(), "finalizers": finalizers,
+        });
+        match self.client.merge(at, Part::Main, &json!({ "metadata": metadata })).await {
+            Ok(_) => Ok(Changed::Done),
+            Err(error) if matches!(error.code(), 404 | 409) => Ok(Changed::Meanwhile),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Nobody wants the object anywhere: takes it back from wherever it is, then lets it go.
+    async fn withdraw(&self, at: &ObjectRef, source: &Object) -> Result<Retired, ApiError> {
+        let place = self.record_of(at.workspace(), source.uid())?;
+        let held = source.finalizers().any(|name| name == CLEANUP);
+        let record = self.client.get(&place).await?;
+        if !held && record.is_none() {
+            return Ok(Retired::Done);
+        }
+        if let Some(record) = &record
+            && !record::is_empty(record)
+        {
+            self.client.merge(&place, Part::Main, &record::withdrawn(record)).await?;
+            return Ok(Retired::Done);
+        }
+        let since = record.as_ref().unwrap_or(source);
+        match self.is_gone(source.uid(), since) {
+            Some(true) => {}
+            Some(false) => return Ok(Retired::Done),
+            None => return Ok(Retired::Waiting),
+        }
+        if held {
+            let left: Vec<&str> = source.finalizers().filter(|name| *name != CLEANUP).collect();
+            if self.finalizers(at, source, &left).await? == Changed::Meanwhile {
+                return Ok(Retired::Waiting);
+            }
+        }
+        self.forget(&place, record.as_ref()).await
+    }
+
+    /// Takes back what was placed of an object that is no more.
+    async fn retire(&self, workspace: &Workspace, uid: &str) -> Result<Retired, ApiError> {
+        let place = self.record_of(workspace, uid)?;
+        let Some(record) = self.client.get(&place).await? else { return Ok(Retired::Done) };
+        if !record::is_empty(&record) {
+            self.client.merge(&place, Part::Main, &record::withdrawn(&record)).await?;
+            return Ok(Retired::Done);
+        }
+        match self.is_gone(uid, &record) {
+            Some(true) => self.forget(&place, Some(&record)).await,
+            Some(false) => Ok(Retired::Done),
+            None => Ok(Retired::Waiting),
+        }
+    }
+
+    /// Whether no cell has a copy of it; `None` if that is not known as of the last change of `since`.
+    fn is_gone(&self, uid: &str, since: &Object) -> Option<bool> {
+        let revision = since.resource_version().parse().map(Revision).unwrap_or_default();
+        self.index.lock().is_gone(uid, revision)
+    }
+
+    async fn forget(&self, place: &ObjectRef, record: Option<&Object>) -> Result<Retired, ApiError> {
+        if record.is_none() {
+            return Ok(Retired::Done);
+        }
+        match self.client.delete(place, &DeleteOptions::default()).await {
+            Err(error) if error.code() != 404 => Err(error),
+            _ => Ok(Retired::Done),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Placements as objects: how a decision is written down and read back.
+
+use crate::apis::fnv;
+use crate::scheduler::rule::Rule;
+use crate::scheduler::{Because, Before, Placement, Target, Terms};
+use apiserver::object::Object;
+use apiserver::place::{ObjectRef, Workspace};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Refusals that are written down of one object: enough to understand a decision, not as many as there are cells.
+const REFUSED_MAX: usize = 20;
+
+/// What was decided for the cells of one workspace.
+pub(super) struct Decided {
+    pub(super) home: Workspace,
+    pub(super) placement: Placement,
+}
+
+/// Which object a record is about.
+pub(super) fn source(at: &ObjectRef, object: &Object) -> Value {
+    json!({
+        "apiVersion": object.api_version(), "kind": object.kind(), "resource": at.resource().plural,
+        "namespace": object.namespace(), "name": object.name(), "uid": object.uid(),
+    })
+}
+
+/// The decision as it is written down.
+pub(super) fn write(source: Value, decided: &[Decided], rules: &[Rule]) -> Value {
+    let mut cells: Vec<Value> = Vec::new();
+    let (mut refused, mut refusals, mut groups, mut troubles) = (Vec::new(), 0, Vec::new(), Vec::new());
+    for Decided { home, placement } in decided {
+        cells.extend(placement.targets.iter().map(|target| cell(home, target)));
+        refusals += placement.refused.len();
+        let told = placement.refused.iter().take(REFUSED_MAX.saturating_sub(refused.len()));
+        refused.extend(told.map(
+            |refusal| json!({ "cell": refusal.cell, "rule": refusal.rule, "reason": refusal.reason.to_string() }),
+        ));
+        groups.extend(placement.groups.iter().map(|(rule, group)| json!({ "rule": rule, "group": group })));
+        let told =
+            |trouble: &crate::scheduler::Trouble| json!({ "reason": trouble.reason(), "message": trouble.to_string() });
+        troubles.extend(placement.troubles.iter().map(told));
+    }
+    let status = json!({ "refused": refused, "refusals": refusals, "troubles": troubles });
+    let spec = json!({ "source": source, "cells": cells, "groups": groups, "terms": terms(rules) });
+    json!({ "spec": spec, "status": status })
+}
+
+/// Nothing is wanted anywhere any more.
+pub(super) fn withdrawn(record: &Object) -> Value {
+    let source = record.pointer(&["spec", "source"]).cloned().unwrap_or_default();
+    let status = json!({ "refused": [], "refusals": 0, "troubles": [] });
+    json!({ "spec": { "source": source, "cells": [], "groups": [], "terms": "" }, "status": status })
+}
+
+/// Changes when anything does that copies are made by, so that those who make them notice.
+fn terms(rules: &[Rule]) -> String {
+    format!("{:016x}", fnv::hash_64(format!("{:?}", Terms::of(rules)).as_bytes()))
+}
+
+fn cell(home: &Workspace, target: &Target) -> Value {
+    let because: Vec<String> = target.because.iter().map(why).collect();
+    let mut cell = json!({ "workspace": home.as_str(), "name": target.cell, "because": because });
+    if let Some(replicas) = target.replicas {
+        cell["replicas"] = json!(replicas);
+    }
+    cell
+}
+
+const RULE: &str = "rule ";
+const FOLLOWS: &str = "follows ";
+
+fn why(because: &Because) -> String {
+    match because {
+        Because::Rule(name) => format!("{RULE}{name}"),
+        Because::Follows(by) => format!("{FOLLOWS}{by}"),
+    }
+}
+
+fn because(text: &str) -> Option<Because> {
+    match text.strip_prefix(RULE) {
+        Some(name) => Some(Because::Rule(name.to_owned())),
+        None => text.strip_prefix(FOLLOWS).map(|by| Because::Follows(by.to_owned())),
+    }
+}
+
+/// Where a placement wants an object to be, among the cells of a workspace.
+pub fn targets_of(record: &Object, home: &Workspace) -> Vec<Target> {
+    let here = record.items(&["spec", "cells"]).filter(|cell| cell["workspace"] == home.as_str());
+    let target = |cell: &Value| {
+        let why = cell["because"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        Target {
+            cell: cell["name"].as_str().unwrap_or_default().to_owned(),
+            replicas: cell["replicas"].as_i64(),
+            because: why.filter_map(because).collect(),
+        }
+    };
+    here.map(target).collect()
+}
+
+/// What was decided last time for the cells of a workspace.
+pub(super) fn before(record: &Object, home: &Workspace) -> Before {
+    let mut before = Before { targets: targets_of(record, home), ..Before::default() };
+    let word = |of: &Value, key: &str| of[key].as_str().unwrap_or_default().to_owned();
+    let groups = record.items(&["spec", "groups"]);
+    before.groups = groups.map(|group| (word(group, "rule"), word(group, "group"))).collect::<BTreeMap<_, _>>();
+    before
+}
+
+/// Whether a record says what it should.
+pub(super) fn says(record: &Object, wanted: &Value) -> bool {
+    let empty = Value::Object(Map::new());
+    ["spec", "status"].iter().all(|part| record.get(part).unwrap_or(&empty) == &wanted[part])
+}
+
+pub(super) fn is_empty(record: &Object) -> bool {
+    record.items(&["spec", "cells"]).next().is_none()
+}

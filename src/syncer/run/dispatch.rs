@@ -1,0 +1,229 @@
+//! Tells each cell's worker which copies need a look, whenever anything changes here that they depend on.
+
+use super::records;
+use crate::apis::change;
+use crate::apis::definitions::{CELLS, COPIES, GROUP, PLACEMENTS};
+use crate::controller::{Mailbox, Source};
+use crate::fleet::{CellId, CopyFacts, CopyId, Ledger};
+use apiserver::client::{Client, Follow, Seen};
+use apiserver::keyspace::{self, Parts};
+use apiserver::object::{Object, Peek};
+use apiserver::place::Workspace;
+use parking_lot::Mutex;
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+use std::convert::Infallible;
+use std::sync::Arc;
+use storage::{Key, ReadError, Revision, Version};
+
+/// Where each cell's worker, and whoever reports on sources, finds what to look at. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Post {
+    /// As many as there are cells. Held for one operation.
+    cells: Arc<Mutex<HashMap<CellId, Arc<Mailbox<CopyId>>>>>,
+    /// Sources whose status may have to be told: workspace and UID.
+    pub(super) reports: Arc<Mailbox<(Workspace, String)>>,
+    wanted: Arc<Mutex<Wanted>>,
+}
+
+/// Where placements want objects to be. It holds as much as there are placements.
+#[derive(Debug, Default)]
+struct Wanted {
+    placements: HashMap<(Workspace, String), (Option<Key>, BTreeSet<CellId>)>,
+    by_source: HashMap<Key, BTreeSet<(Workspace, String)>>,
+    by_cell: HashMap<CellId, BTreeSet<CopyId>>,
+}
+
+impl Post {
+    pub(super) fn mailbox(&self, cell: &CellId) -> Arc<Mailbox<CopyId>> {
+        self.cells.lock().entry(cell.clone()).or_default().clone()
+    }
+
+    fn put(&self, cell: &CellId, id: CopyId) {
+        self.mailbox(cell).put(id);
+    }
+
+    /// Everything that is wanted in a cell.
+    pub(super) fn wanted_in(&self, cell: &CellId) -> Vec<CopyId> {
+        self.wanted.lock().by_cell.get(cell).into_iter().flatten().cloned().collect()
+    }
+}
+
+/// Follows everything.
+pub(super) struct Dispatch {
+    pub(super) client: Client,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) post: Post,
+    pub(super) since: Revision,
+    pub(super) complete: bool,
+}
+
+impl Source for Dispatch {
+    type Key = Infallible;
+
+    fn follow(&mut self) -> Result<Follow, ReadError> {
+        self.ledger.forget();
+        *self.post.wanted.lock() = Wanted::default();
+        self.complete = false;
+        let follow = self.client.follow_all()?;
+        self.since = follow.since();
+        Ok(follow)
+    }
+
+    fn keys(&mut self, seen: &Seen) -> Vec<Infallible> {
+        if let Some(parts) = keyspace::parse(&seen.key) {
+            match (parts.group, parts.resource) {
+                (GROUP, resource) if resource == COPIES.2 => self.of_copy(seen),
+                (GROUP, resource) if resource == PLACEMENTS.2 => self.of_placement(parts, seen),
+                (GROUP, resource) if resource == CELLS.2 => self.of_cell(parts, seen),
+                ("", "namespaces") => self.of_namespace(seen),
+                _ => {}
+            }
+            self.of_source(seen);
+        }
+        if self.complete {
+            self.ledger.reach(seen.revision);
+        }
+        Vec::new()
+    }
+
+    fn caught_up(&mut self) {
+        self.complete = true;
+        self.ledger.reach(self.since);
+    }
+}
+
+impl Dispatch {
+    fn of_copy(&self, seen: &Seen) {
+        let Some((id, before, now)) = self.ledger.learn(seen) else { return };
+        let source = records::source_of(&id).to_owned();
+        self.post.reports.put((id.workspace.clone(), source));
+        match (before, now) {
+            (None, Some(facts)) => self.post.put(&facts.cell, id),
+            (Some(before), None) => {
+                // Somebody else may have taken it away; and its namespace may be empty now.
+                self.wake_namespace(&before);
+                self.post.put(&before.cell, id);
+            }
+            (Some(before), Some(now)) if now.is_namespace() && now.applied && !before.applied => {
+                for inside in self.ledger.in_namespace(&now.cell, &now.name) {
+                    self.post.put(&now.cell, inside);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn wake_namespace(&self, copy: &CopyFacts) {
+        if let Some((id, _)) = self.ledger.namespace(&copy.cell, &copy.namespace) {
+            self.post.put(&copy.cell, id);
+        }
+        // Whoever waits for the end of a namespace is in the one that is made anew.
+        if copy.is_namespace() {
+            for inside in self.ledger.in_namespace(&copy.cell, &copy.name) {
+                self.post.put(&copy.cell, inside);
+            }
+        }
+    }
+
+    fn of_placement(&self, parts: Parts<'_>, seen: &Seen) {
+        let key = (Workspace::new(parts.workspace), parts.name.to_owned());
+        let record = seen.now.as_ref().and_then(|version| Object::parse(&version.value).ok());
+        let (source, cells) = record.as_ref().map_or((None, BTreeSet::new()), |record| self.read(&key.0, record));
+        let mut wanted = self.post.wanted.lock();
+        let before = wanted.replace(&key, source, &cells);
+        drop(wanted);
+        for cell in cells.union(&before) {
+            self.post.put(cell, records::id(&key.0, &key.1, cell));
+        }
+        self.post.reports.put(key);
+    }
+
+    fn read(&self, workspace: &Workspace, record: &Object) -> (Option<Key>, BTreeSet<CellId>) {
+        let named = record.pointer(&["spec", "source"]).unwrap_or(&Value::Null);
+        let place = records::source_place(&self.client, workspace, named);
+        let word = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+        let cells = record.items(&["spec", "cells"]);
+        let cells = cells.map(|entry| CellId::new(&word(entry, "workspace"), &word(entry, "name"))).collect();
+        (place.and_then(|place| keyspace::key(&place).ok()), cells)
+    }
+
+    /// A cell that leaves keeps nothing, also not what would stay otherwise.
+    fn of_cell(&self, parts: Parts<'_>, seen: &Seen) {
+        let leaving = |version: &Version| Peek::new(version).text(&["metadata", "deletionTimestamp"]).is_some();
+        if !seen.now.as_ref().is_some_and(leaving) {
+            return;
+        }
+        let cell = CellId::new(parts.workspace, parts.name);
+        for id in self.ledger.in_cell(&cell) {
+            self.post.put(&cell, id);
+        }
+    }
+
+    /// A namespace that goes may be one that was made in cells, too.
+    fn of_namespace(&self, seen: &Seen) {
+        let Some(uid) = seen.now.as_ref().or(seen.before.as_ref()).and_then(uid) else { return };
+        for id in self.ledger.of_source(&uid) {
+            if let Some(facts) = self.ledger.facts(&id) {
+                self.post.put(&facts.cell, id);
+            }
+        }
+    }
+
+    fn of_source(&self, seen: &Seen) {
+        let told_only = match (&seen.before, &seen.now) {
+            (Some(before), Some(now)) => !change::of_what_is_asked_for(Peek::new(before), Peek::new(now)),
+            _ => false,
+        };
+        if told_only {
+            return;
+        }
+        let wanted = self.post.wanted.lock();
+        let Some(placements) = wanted.by_source.get(&seen.key) else { return };
+        for key in placements {
+            let Some((_, cells)) = wanted.placements.get(key) else { continue };
+            for cell in cells {
+                self.post.put(cell, records::id(&key.0, &key.1, cell));
+            }
+        }
+    }
+}
+
+fn uid(version: &Version) -> Option<String> {
+    Some(Peek::new(version).text(&["metadata", "uid"])?.into_owned())
+}
+
+impl Wanted {
+    /// Answers with the cells that it was wanted in before.
+    fn replace(
+        &mut self,
+        key: &(Workspace, String),
+        source: Option<Key>,
+        cells: &BTreeSet<CellId>,
+    ) -> BTreeSet<CellId> {
+        let (former, before) = self.placements.remove(key).unwrap_or_default();
+        for cell in &before {
+            if let Some(ids) = self.by_cell.get_mut(cell) {
+                ids.remove(&records::id(&key.0, &key.1, cell));
+            }
+        }
+        if let Some(former) = &former
+            && let Some(placements) = self.by_source.get_mut(former)
+        {
+            placements.remove(key);
+            if placements.is_empty() {
+                self.by_source.remove(former);
+            }
+        }
+        for cell in cells {
+            self.by_cell.entry(cell.clone()).or_default().insert(records::id(&key.0, &key.1, cell));
+        }
+        if let Some(source) = &source {
+            self.by_source.entry(source.clone()).or_default().insert(key.clone());
+        }
+        if source.is_some() || !cells.is_empty() {
+            self.placements.insert(key.clone(), (source, cells.clone()));
+        }
+        before
+    }
+}

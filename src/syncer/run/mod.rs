@@ -1,0 +1,57 @@
+//! The syncer at work: one worker for each cell, told by one dispatcher what needs a look.
+//!
+//! Before anything is put into a cell, a `Copy` is written down that says so, and the decision is read once more; the
+//! record goes when the object is known to be gone. So whatever was sent, here is known where it may be.
+
+mod actual;
+mod dispatch;
+mod marks;
+mod namespace;
+mod records;
+mod report;
+mod step;
+mod supervise;
+mod watches;
+mod wish;
+mod worker;
+
+use crate::controller::tell;
+use crate::fleet::{Fleet, Ledger};
+use crate::scheduler::controller::Rulebook;
+use apiserver::client::Client;
+use dispatch::{Dispatch, Post};
+use std::sync::Arc;
+use std::time::Duration;
+use storage::Revision;
+use supervise::Supervisor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use wish::Wishes;
+
+/// Everything is looked at again after this long, in case that something went unnoticed.
+const RESYNC: Duration = Duration::from_mins(30);
+
+/// Starts to keep cells as they should be. `hub` tells this server from others in the same cells.
+pub fn start(
+    client: &Client,
+    hub: &str,
+    book: &Arc<dyn Rulebook>,
+    (fleet, ledger): (&Fleet, &Arc<Ledger>),
+    tasks: &TaskTracker,
+    stop: &CancellationToken,
+) {
+    let (post, hub): (Post, Arc<str>) = (Post::default(), hub.into());
+    let dispatch = Dispatch {
+        client: client.clone(),
+        ledger: ledger.clone(),
+        post: post.clone(),
+        since: Revision::ZERO,
+        complete: false,
+    };
+    tasks.spawn(tell(dispatch, RESYNC, stop.clone()));
+    tasks.spawn(report::controller(client, book, ledger, &post.reports).run(stop.clone()));
+    let wishes = Wishes { client: client.clone(), book: book.clone(), hub: hub.clone() };
+    let (fleet, ledger) = (fleet.clone(), ledger.clone());
+    let supervisor = Supervisor { client: client.clone(), fleet, ledger, wishes, hub, post };
+    tasks.spawn(supervisor.run(stop.clone()));
+}

@@ -1,0 +1,132 @@
+//! Records of copies: what they are called, and how they are read and written.
+
+use crate::apis::definitions::{COPIES, PLACEMENTS};
+use crate::apis::fnv;
+use crate::fleet::api::{CellPlace, CellResource};
+use crate::fleet::{CellId, CopyId};
+use apiserver::client::Client;
+use apiserver::error::ApiError;
+use apiserver::object::Object;
+use apiserver::options::DeleteOptions;
+use apiserver::place::{Collection, ObjectRef, Workspace};
+use apiserver::strategy::Part;
+use serde_json::{Value, json};
+
+/// Says that an object was there before us, and is not ours.
+pub(super) const FOUND: &str = "Found";
+
+/// The record of the copy of an object in a cell.
+pub(super) fn id(workspace: &Workspace, source: &str, cell: &CellId) -> CopyId {
+    // A cell of another workspace may have the same name.
+    let name = if cell.workspace == *workspace {
+        format!("{source}.{}", cell.name)
+    } else {
+        format!("{source}.{}.{:08x}", cell.name, fnv::hash_32(cell.workspace.as_str().as_bytes()))
+    };
+    CopyId { workspace: workspace.clone(), name }
+}
+
+/// The UID of what a record is about.
+pub(super) fn source_of(id: &CopyId) -> &str {
+    id.name.split('.').next().unwrap_or_default()
+}
+
+pub(super) fn place(client: &Client, id: &CopyId) -> Result<ObjectRef, ApiError> {
+    Ok(client.at(COPIES, &id.workspace, None)?.object(&id.name))
+}
+
+pub(super) async fn get(client: &Client, id: &CopyId) -> Result<Option<Object>, ApiError> {
+    client.get(&place(client, id)?).await
+}
+
+pub(super) async fn placement(client: &Client, id: &CopyId) -> Result<Option<Object>, ApiError> {
+    placement_of(client, &id.workspace, source_of(id)).await
+}
+
+pub(super) async fn placement_of(
+    client: &Client,
+    workspace: &Workspace,
+    uid: &str,
+) -> Result<Option<Object>, ApiError> {
+    client.get(&client.at(PLACEMENTS, workspace, None)?.object(uid)).await
+}
+
+/// The entry of a placement for a cell.
+pub(super) fn wanted<'a>(placement: &'a Object, cell: &CellId) -> Option<&'a Value> {
+    let mut cells = placement.items(&["spec", "cells"]);
+    cells.find(|entry| entry["name"] == cell.name.as_str() && entry["workspace"] == cell.workspace.as_str())
+}
+
+/// Where the object is that a record says it is about.
+pub(super) fn source_place(client: &Client, workspace: &Workspace, source: &Value) -> Option<ObjectRef> {
+    let word = |key: &str| source[key].as_str().unwrap_or_default();
+    let group = word("apiVersion").split_once('/').map_or("", |(group, _)| group);
+    let resource = client.stored_as(workspace, (group, word("resource")))?;
+    let namespace = Some(word("namespace")).filter(|namespace| !namespace.is_empty()).map(str::to_owned);
+    Some(Collection { resource, workspace: workspace.clone(), namespace }.object(word("name")))
+}
+
+/// The object of the cell that a record is about.
+pub(super) fn cell_place(record: &Object, resource: CellResource) -> CellPlace {
+    let namespace = record.text(&["spec", "object", "namespace"]);
+    let namespace = Some(namespace).filter(|namespace| !namespace.is_empty()).map(str::to_owned);
+    CellPlace { resource, namespace, name: record.text(&["spec", "object", "name"]).to_owned() }
+}
+
+/// The resource of the cell that a record is about, as the record has it.
+pub(super) fn resource(record: &Object) -> CellResource {
+    let word = |key: &str| record.text(&["spec", "object", key]).to_owned();
+    CellResource {
+        group: word("group"),
+        version: word("version"),
+        plural: word("resource"),
+        kind: word("kind"),
+        namespaced: !record.text(&["spec", "object", "namespace"]).is_empty(),
+    }
+}
+
+/// A record of what is about to be put into a cell.
+pub(super) fn intent(id: &CopyId, cell: (&CellId, &str), source: &Value, at: &CellPlace) -> Value {
+    let (cell, cell_uid) = cell;
+    let CellPlace { resource, namespace, name } = at;
+    json!({
+        "metadata": { "name": id.name },
+        "spec": {
+            "cell": { "workspace": cell.workspace.as_str(), "name": cell.name, "uid": cell_uid },
+            "source": source,
+            "object": {
+                "group": resource.group, "version": resource.version, "resource": resource.plural,
+                "kind": resource.kind, "namespace": namespace.as_deref().unwrap_or_default(), "name": name,
+            },
+        },
+    })
+}
+
+/// Writes what became of a copy, unless it is written already.
+pub(super) async fn tell(client: &Client, record: &Object, id: &CopyId, status: &Value) -> Result<(), ApiError> {
+    let said = |(key, value): (&String, &Value)| record.pointer(&["status", key]).unwrap_or(&Value::Null) == value;
+    if status.as_object().into_iter().flatten().all(said) {
+        return Ok(());
+    }
+    let mut told = Value::from(record.clone());
+    let map = crate::apis::map_mut(&mut told, &["status"]);
+    for (key, value) in status.as_object().into_iter().flatten() {
+        if value.is_null() {
+            map.remove(key);
+        } else {
+            map.insert(key.clone(), value.clone());
+        }
+    }
+    let Ok(told) = Object::try_from(told) else { return Ok(()) };
+    match client.update(&place(client, id)?, Part::Main, told).await {
+        Err(error) if error.code() != 404 => Err(error),
+        _ => Ok(()),
+    }
+}
+
+pub(super) async fn forget(client: &Client, id: &CopyId) -> Result<(), ApiError> {
+    match client.delete(&place(client, id)?, &DeleteOptions::default()).await {
+        Err(error) if error.code() != 404 => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,168 @@
+//! Tells the source of copies how they are doing: one status out of what many cells say, and why it is not everywhere.
+
+use super::records;
+use crate::controller::{Action, Controller, Mailbox, Reconciler};
+use crate::fleet::Ledger;
+use crate::scheduler::Terms;
+use crate::scheduler::controller::Rulebook;
+use crate::syncer::reduce::{CellStatus, Manner, reduce};
+use apiserver::client::Client;
+use apiserver::error::ApiError;
+use apiserver::object::{Object, timestamp};
+use apiserver::place::{ObjectRef, Workspace};
+use apiserver::strategy::Part;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Sources that are told of at once: enough to fill a commit.
+const TOLD_AT_ONCE: usize = 32;
+
+/// The condition of a source that is ours: whether it is where its rules want it.
+const PLACED: &str = "Placed";
+
+const EVENTS: (&str, &str, &str) = ("", "v1", "events");
+
+/// The workspace of a source and its UID.
+pub(super) type SourceId = (Workspace, String);
+
+pub(super) fn controller(
+    client: &Client,
+    book: &Arc<dyn Rulebook>,
+    ledger: &Arc<Ledger>,
+    mailbox: &Arc<Mailbox<SourceId>>,
+) -> Controller<Reporter> {
+    let reporter = Reporter { client: client.clone(), book: book.clone(), ledger: ledger.clone() };
+    Controller::new(reporter).mailbox(mailbox).workers(TOLD_AT_ONCE)
+}
+
+pub(super) struct Reporter {
+    client: Client,
+    book: Arc<dyn Rulebook>,
+    ledger: Arc<Ledger>,
+}
+
+impl Reconciler for Reporter {
+    type Key = SourceId;
+
+    fn name(&self) -> &'static str {
+        "reports"
+    }
+
+    async fn reconcile(&self, (workspace, uid): &SourceId) -> Result<Action, ApiError> {
+        let Some(placement) = records::placement_of(&self.client, workspace, uid).await? else {
+            return Ok(Action::Done);
+        };
+        let named = placement.pointer(&["spec", "source"]).cloned().unwrap_or_default();
+        let Some(at) = records::source_place(&self.client, workspace, &named) else { return Ok(Action::Done) };
+        let source = self.client.get(&at).await?.filter(|source| source.uid() == uid);
+        let Some(source) = source else { return Ok(Action::Done) };
+        self.complain(&at, &source, &placement).await?;
+        if at.resource().has_status() {
+            self.tell(&at, source, &placement).await?;
+        }
+        Ok(Action::Done)
+    }
+}
+
+impl Reporter {
+    /// Writes the status that the cells say together, unless it is written already.
+    async fn tell(&self, at: &ObjectRef, source: Object, placement: &Object) -> Result<(), ApiError> {
+        let cells = self.said(at.workspace(), source.uid(), placement).await?;
+        let tree = Value::from(source);
+        let rules: Vec<_> = self.book.rules_for(at.workspace(), &tree).into_iter().map(|bound| bound.rule).collect();
+        let terms = Terms::of(&rules);
+        let now = timestamp(self.client.ambient().now());
+        let (now, ours) = (now.as_str().unwrap_or_default(), BTreeSet::from([PLACED.to_owned()]));
+        let mut status = reduce(&tree, &cells, &Manner { up: &terms.status_up, ours: &ours, now });
+        placed(&mut status, placement, now);
+        let before = tree.get("status").cloned().unwrap_or_else(|| json!({}));
+        if status == before {
+            return Ok(());
+        }
+        let mut told = tree;
+        told["status"] = status;
+        let Ok(told) = Object::try_from(told) else { return Ok(()) };
+        match self.client.update(at, Part::Status, told).await {
+            Err(error) if error.code() != 404 => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    async fn said(&self, workspace: &Workspace, uid: &str, placement: &Object) -> Result<Vec<CellStatus>, ApiError> {
+        let mut cells = Vec::new();
+        for id in self.ledger.of_source(uid) {
+            let Some(facts) = self.ledger.facts(&id).filter(|_| id.workspace == *workspace) else { continue };
+            if records::wanted(placement, &facts.cell).is_none() {
+                continue;
+            }
+            let Some(record) = records::get(&self.client, &id).await? else { continue };
+            let number = |key: &str| record.pointer(&["status", key]).and_then(Value::as_i64).unwrap_or_default();
+            cells.push(CellStatus {
+                cell: facts.cell.name,
+                status: record.pointer(&["status", "observed"]).cloned(),
+                generation: number("cellGeneration"),
+                source_generation: number("generation"),
+            });
+        }
+        Ok(cells)
+    }
+
+    /// An event for each trouble, once.
+    async fn complain(&self, at: &ObjectRef, source: &Object, placement: &Object) -> Result<(), ApiError> {
+        for trouble in placement.items(&["status", "troubles"]) {
+            let namespace = at.namespace().unwrap_or("default");
+            let events = self.client.at(EVENTS, at.workspace(), Some(namespace))?;
+            let text = format!("{}{}{}", source.uid(), trouble["reason"], trouble["message"]);
+            let name = format!("{}.{:016x}", short(source.name()), crate::apis::fnv::hash_64(text.as_bytes()));
+            let now = timestamp(self.client.ambient().now());
+            let about = json!({
+                "apiVersion": source.api_version(), "kind": source.kind(), "namespace": source.namespace(),
+                "name": source.name(), "uid": source.uid(),
+            });
+            let event = json!({
+                "metadata": { "name": name, "namespace": namespace }, "involvedObject": about, "type": "Warning",
+                "reason": trouble["reason"], "message": trouble["message"], "count": 1,
+                "firstTimestamp": now, "lastTimestamp": now,
+                "source": { "component": "hanse-scheduler" }, "reportingComponent": "hanse-scheduler",
+            });
+            match self.client.ensure(&events, event).await {
+                // Nothing can be said in a namespace that is going.
+                Err(error) if !matches!(error.code(), 403 | 404) => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// As much of a name as leaves room for what comes after it.
+fn short(name: &str) -> &str {
+    name.get(..200).unwrap_or(name).trim_end_matches(['.', '-'])
+}
+
+/// Says that the object is not where it should be, or that it is again. Objects that always were say nothing.
+fn placed(status: &mut Value, placement: &Object, now: &str) {
+    let trouble = placement.items(&["status", "troubles"]).next();
+    let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+    let found = conditions.iter().position(|condition| condition["type"] == PLACED);
+    let (truth, reason, message) = match (trouble, found) {
+        (Some(trouble), _) => ("False", trouble["reason"].clone(), trouble["message"].clone()),
+        (None, Some(_)) => ("True", json!("Placed"), json!("it is where its rules want it")),
+        (None, None) => return,
+    };
+    let before = found.map_or(&Value::Null, |at| &conditions[at]);
+    if before["status"] == truth && before["reason"] == reason && before["message"] == message {
+        return;
+    }
+    let since = if before["status"] == truth { before["lastTransitionTime"].clone() } else { json!(now) };
+    let condition = json!({
+        "type": PLACED, "status": truth, "reason": reason, "message": message, "lastTransitionTime": since,
+    });
+    let mut conditions = conditions;
+    match found {
+        Some(at) => conditions[at] = condition,
+        None => conditions.push(condition),
+    }
+    status["conditions"] = Value::Array(conditions);
+}

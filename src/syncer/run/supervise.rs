@@ -1,0 +1,143 @@
+//! A worker for every cell that is up, and nobody for those that are not: what they missed, they are told when they
+//! come back.
+
+use super::actual::Actuals;
+use super::dispatch::Post;
+use super::records;
+use super::watches::Watches;
+use super::wish::Wishes;
+use super::worker::Worker;
+use crate::apis::definitions::CELLS;
+use crate::controller::Controller;
+use crate::fleet::{CellId, Fleet, Ledger, Session};
+use apiserver::client::Client;
+use apiserver::error::ApiError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// Copies of one cell that are dealt with at once: as many requests as a cell gets at once.
+const COPIES_AT_ONCE: usize = 64;
+
+/// How often it is looked whether there are records of cells that nobody knows any more.
+const SWEEP: Duration = Duration::from_secs(2);
+
+pub(super) struct Supervisor {
+    pub(super) client: Client,
+    pub(super) fleet: Fleet,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) wishes: Wishes,
+    pub(super) hub: Arc<str>,
+    pub(super) post: Post,
+}
+
+struct Running {
+    session: Arc<Session>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Supervisor {
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let mut changes = self.fleet.changes();
+        let mut running: BTreeMap<CellId, Running> = BTreeMap::new();
+        let mut sweep = tokio::time::interval(SWEEP);
+        loop {
+            self.adjust(&mut running, &stop).await;
+            tokio::select! {
+                () = stop.cancelled() => break,
+                changed = changes.changed() => if changed.is_err() { break },
+                _ = sweep.tick() => self.forget_lost(&running).await,
+            }
+        }
+        for (_, running) in running {
+            running.end().await;
+        }
+    }
+
+    /// Ends the workers of cells that are down or another by now, and starts those of cells that are up.
+    async fn adjust(&self, running: &mut BTreeMap<CellId, Running>, stop: &CancellationToken) {
+        let up: BTreeMap<CellId, Arc<Session>> = self
+            .fleet
+            .sessions()
+            .into_iter()
+            .filter(|session| session.is_up())
+            .map(|up| (up.cell.clone(), up))
+            .collect();
+        let ended: BTreeSet<CellId> = running
+            .iter()
+            .filter(|(cell, running)| !up.get(*cell).is_some_and(|session| Arc::ptr_eq(session, &running.session)))
+            .map(|(cell, _)| cell.clone())
+            .collect();
+        for cell in ended {
+            // Only one may work on a cell at a time, so the former one is waited for; it gives up soon.
+            if let Some(former) = running.remove(&cell) {
+                former.stop.cancel();
+                if !former.task.is_finished() {
+                    running.insert(cell, former);
+                    continue;
+                }
+            }
+        }
+        for (cell, session) in up {
+            running.entry(cell).or_insert_with(|| self.start(session, stop));
+        }
+    }
+
+    fn start(&self, session: Arc<Session>, stop: &CancellationToken) -> Running {
+        let stop = stop.child_token();
+        let mailbox = self.post.mailbox(&session.cell);
+        let actuals = Arc::new(Actuals::default());
+        let watches = Watches::new(&session, &self.ledger, &actuals, &mailbox, &self.hub, &stop);
+        for id in self.post.wanted_in(&session.cell).into_iter().chain(self.ledger.in_cell(&session.cell)) {
+            mailbox.put(id);
+        }
+        let worker = Worker {
+            client: self.client.clone(),
+            session: session.clone(),
+            ledger: self.ledger.clone(),
+            wishes: self.wishes.clone(),
+            hub: self.hub.clone(),
+            actuals,
+            watches: watches.clone(),
+        };
+        let controller = Controller::new(worker).mailbox(&mailbox).workers(COPIES_AT_ONCE);
+        let (fleet, until) = (self.fleet.clone(), stop.clone());
+        let task = tokio::spawn(async move {
+            controller.run(until).await;
+            watches.stopped().await;
+            fleet.nudge();
+        });
+        Running { session, stop, task }
+    }
+
+    /// Forgets the copies in cells that were removed on purpose without having been emptied.
+    async fn forget_lost(&self, running: &BTreeMap<CellId, Running>) {
+        for cell in self.ledger.cells().into_iter().filter(|cell| !running.contains_key(cell)) {
+            if let Err(error) = self.forget_if_lost(&cell).await {
+                tracing::warn!(%cell, %error, "records of a cell that is no more could not be removed");
+            }
+        }
+    }
+
+    async fn forget_if_lost(&self, cell: &CellId) -> Result<(), ApiError> {
+        let place = self.client.at(CELLS, &cell.workspace, None)?.object(&cell.name);
+        if self.client.get(&place).await?.is_some() {
+            return Ok(());
+        }
+        for id in self.ledger.in_cell(cell) {
+            records::forget(&self.client, &id).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Running {
+    async fn end(self) {
+        self.stop.cancel();
+        // It ends by itself; a panic in it has been told.
+        let _ = self.task.await;
+    }
+}

@@ -1,0 +1,140 @@
+//! The watches of one cell: one for each resource of which something is there because of us.
+
+use super::actual::{Actuals, Name, name_of};
+use super::marks;
+use crate::controller::Mailbox;
+use crate::fleet::api::{CellError, CellEvent, CellResource};
+use crate::fleet::{CopyId, Ledger, Session};
+use futures_util::StreamExt;
+use parking_lot::Mutex;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// How long to wait before a watch that failed is begun anew; doubled with each failure.
+const AGAIN_FIRST: Duration = Duration::from_millis(100);
+const AGAIN_MAX: Duration = Duration::from_secs(30);
+
+/// See the module. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Watches {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    session: Arc<Session>,
+    ledger: Arc<Ledger>,
+    actuals: Arc<Actuals>,
+    mailbox: Arc<Mailbox<CopyId>>,
+    labels: String,
+    /// As many as there are kinds of copies. Held for one operation.
+    running: Mutex<HashSet<CellResource>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Watches {
+    pub(super) fn new(
+        session: &Arc<Session>,
+        ledger: &Arc<Ledger>,
+        actuals: &Arc<Actuals>,
+        mailbox: &Arc<Mailbox<CopyId>>,
+        hub: &str,
+        stop: &CancellationToken,
+    ) -> Self {
+        let shared = Shared {
+            session: session.clone(),
+            ledger: ledger.clone(),
+            actuals: actuals.clone(),
+            mailbox: mailbox.clone(),
+            labels: marks::selector(hub),
+            running: Mutex::default(),
+            tasks: TaskTracker::new(),
+            stop: stop.clone(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Watches the resource from now on, if it is not watched yet.
+    pub(super) fn ensure(&self, resource: &CellResource) {
+        if self.shared.running.lock().insert(resource.clone()) {
+            let (shared, resource) = (self.shared.clone(), resource.clone());
+            self.shared.tasks.spawn(async move { shared.watch(resource).await });
+        }
+    }
+
+    pub(super) async fn stopped(&self) {
+        self.shared.tasks.close();
+        self.shared.tasks.wait().await;
+    }
+}
+
+impl Shared {
+    /// Watches until it is stopped, or nothing of the resource is left to watch.
+    async fn watch(&self, resource: CellResource) {
+        let mut again = AGAIN_FIRST;
+        loop {
+            let ended = tokio::select! {
+                () = self.stop.cancelled() => return,
+                ended = self.follow(&resource) => ended,
+            };
+            match ended {
+                Ok(()) => again = AGAIN_FIRST,
+                Err(error) => {
+                    tracing::debug!(cell = %self.session.cell, kind = resource.kind, %error, "a watch ended");
+                    self.actuals.unsync(&resource);
+                    self.wake_all(&resource);
+                    tokio::select! {
+                        () = self.stop.cancelled() => return,
+                        () = tokio::time::sleep(again) => {}
+                    }
+                    again = again.saturating_mul(2).min(AGAIN_MAX);
+                }
+            }
+        }
+    }
+
+    /// Takes in what there is, and then what changes, until the watch ends.
+    async fn follow(&self, resource: &CellResource) -> Result<(), CellError> {
+        let listed = self.session.api.list(resource, &self.labels).await?;
+        for name in self.actuals.replace(resource, &listed.items) {
+            self.wake(resource, &name);
+        }
+        // Also those of which nothing is there, and nothing was.
+        self.wake_all(resource);
+        let mut events = self.session.api.watch(resource, &self.labels, &listed.resource_version).await?;
+        while let Some(event) = events.next().await {
+            match event? {
+                CellEvent::Changed(object) => {
+                    if self.actuals.put(resource, &object) {
+                        self.wake(resource, &name_of(&object));
+                    }
+                }
+                CellEvent::Deleted(object) => {
+                    self.actuals.remove(resource, &object);
+                    self.wake(resource, &name_of(&object));
+                }
+                CellEvent::Bookmark => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn wake(&self, resource: &CellResource, (namespace, name): &Name) {
+        let object = [resource.group.as_str(), &resource.plural, namespace, name];
+        for id in self.ledger.of_object(&self.session.cell, object) {
+            self.mailbox.put(id);
+        }
+    }
+
+    fn wake_all(&self, resource: &CellResource) {
+        for id in self.ledger.in_cell(&self.session.cell) {
+            let same = |kind: &crate::fleet::CopyKind| kind.group == resource.group && kind.resource == resource.plural;
+            if self.ledger.facts(&id).is_some_and(|facts| same(&facts.kind)) {
+                self.mailbox.put(id);
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! One cell, made to hold what it should: looks at one copy at a time, decides by `step`, and acts.
+
+use super::actual::{Actual, Actuals, Known};
+use super::namespace;
+use super::records;
+use super::step::{Recorded, Situation, Step, step};
+use super::watches::Watches;
+use super::wish::{Wish, Wishes};
+use crate::controller::{Action, Reconciler};
+use crate::fleet::api::{CellError, CellPlace};
+use crate::fleet::{CopyId, Ledger, Session};
+use crate::syncer::mark::{self, Belongs};
+use apiserver::client::Client;
+use apiserver::error::ApiError;
+use apiserver::object::Object;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How soon an object that somebody in the cell holds on to is looked at again without being told of.
+const RECHECK: Duration = Duration::from_secs(5);
+
+/// Works on one cell.
+pub(super) struct Worker {
+    pub(super) client: Client,
+    pub(super) session: Arc<Session>,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) wishes: Wishes,
+    pub(super) hub: Arc<str>,
+    pub(super) actuals: Arc<Actuals>,
+    pub(super) watches: Watches,
+}
+
+/// What was read about a copy.
+struct Seen {
+    wish: Option<Wish>,
+    record: Option<Object>,
+    recorded: Option<Recorded>,
+    known: Known,
+    has_namespace: bool,
+}
+
+impl Reconciler for Worker {
+    type Key = CopyId;
+
+    fn name(&self) -> &'static str {
+        "syncer"
+    }
+
+    async fn reconcile(&self, id: &CopyId) -> Result<Action, ApiError> {
+        let seen = self.observe(id).await?;
+        let situation = Situation {
+            source: records::source_of(id),
+            wanted: seen.wish.as_ref().map(|wish| wish.hash.as_str()),
+            recorded: seen.recorded.as_ref(),
+            known: &seen.known,
+            has_namespace: seen.has_namespace,
+            suspended: seen.wish.as_ref().is_some_and(|wish| wish.suspended),
+        };
+        let step = step(&situation);
+        self.act(id, step, &seen).await
+    }
+}
+
+impl Worker {
+    async fn observe(&self, id: &CopyId) -> Result<Seen, ApiError> {
+        let record = records::get(&self.client, id).await?;
+        let wish = self.wish(id, record.as_ref()).await?;
+        let place = match (&wish, &record) {
+            (Some(wish), _) => Some(wish.place.clone()),
+            (None, Some(record)) => Some(records::cell_place(record, records::resource(record))),
+            (None, None) => None,
+        };
+        let known = place.as_ref().map_or(Known::Nothing, |place| {
+            self.actuals.at(&place.resource, &(place.namespace.clone().unwrap_or_default(), place.name.clone()))
+        });
+        let has_namespace = wish.as_ref().is_none_or(|wish| self.has_namespace(&wish.place));
+        let recorded = record.as_ref().map(|record| recorded(record, wish.as_ref()));
+        Ok(Seen { wish, record, recorded, known, has_namespace })
+    }
+
+    /// What should be in the cell, if anything.
+    async fn wish(&self, id: &CopyId, record: Option<&Object>) -> Result<Option<Wish>, ApiError> {
+        if let Some(wish) = self.wishes.of(id, &self.session).await? {
+            return Ok(Some(wish));
+        }
+        let Some(record) = record.filter(|record| namespace::is_one(record)) else { return Ok(None) };
+        self.wishes.namespace(id, record, &self.session, &self.ledger).await
+    }
+
+    fn has_namespace(&self, place: &CellPlace) -> bool {
+        let Some(namespace) = &place.namespace else { return true };
+        self.ledger.namespace(&self.session.cell, namespace).is_some_and(|(_, facts)| facts.applied)
+    }
+
+    async fn act(&self, id: &CopyId, step: Step, seen: &Seen) -> Result<Action, ApiError> {
+        match (step, &seen.wish, &seen.record) {
+            (Step::Nothing, wish, Some(record)) => self.observed(id, record, wish.as_ref(), &seen.known).await,
+            (Step::Record, Some(wish), None) => {
+                let cell = (&self.session.cell, self.session.uid.as_str());
+                let intent = records::intent(id, cell, &wish.source, &wish.place);
+                self.client.ensure(&records::place(&self.client, id)?.within, intent).await?;
+                // The decision may have changed before this was written: it is read anew before anything is sent.
+                Ok(Action::After(Duration::ZERO))
+            }
+            (Step::Watch, Some(wish), _) => {
+                self.watches.ensure(&wish.place.resource);
+                Ok(Action::Done)
+            }
+            (Step::Namespace, Some(wish), _) => {
+                self.wishes.ensure_namespace(id, wish, &self.session).await?;
+                Ok(Action::Done)
+            }
+            (Step::Apply, Some(wish), Some(record)) => self.apply(id, wish, record).await,
+            (Step::LookAndApply, Some(wish), Some(record)) => self.look(id, wish, record).await,
+            (Step::AwaitEnd, ..) => Ok(Action::After(RECHECK)),
+            (Step::Withdraw, _, Some(record)) => self.withdraw(id, record).await,
+            (Step::Forget, ..) => records::forget(&self.client, id).await.map(|()| Action::Done),
+            _ => Ok(Action::Done),
+        }
+    }
+
+    /// Writes down how the copy is doing.
+    async fn observed(
+        &self,
+        id: &CopyId,
+        record: &Object,
+        wish: Option<&Wish>,
+        known: &Known,
+    ) -> Result<Action, ApiError> {
+        let found = record.text(&["status", "reason"]) == records::FOUND;
+        if let (Known::Present(actual), Some(wish)) = (known, wish)
+            && !found
+            && !wish.suspended
+        {
+            records::tell(&self.client, record, id, &status(actual, wish)).await?;
+        }
+        Ok(Action::Done)
+    }
+
+    /// Asks what is there before anything is put in its place.
+    async fn look(&self, id: &CopyId, wish: &Wish, record: &Object) -> Result<Action, ApiError> {
+        let there = match self.session.api.get(&wish.place).await {
+            Ok(there) => there,
+            Err(error) => return self.failed(id, record, &error).await,
+        };
+        let Some(there) = there else { return self.apply(id, wish, record).await };
+        // What a predecessor left is on its way out; it is never taken over.
+        let predecessor = matches!(mark::belongs(&there, &self.hub), Belongs::Us(_));
+        if self.is_ours(&there, id) || (wish.adopts && !predecessor) {
+            return self.apply(id, wish, record).await;
+        }
+        if wish.tolerates_strangers {
+            records::tell(&self.client, record, id, &json!({ "applied": "True", "reason": records::FOUND })).await?;
+            return Ok(Action::Done);
+        }
+        let (reason, whose) =
+            if predecessor { ("Predecessor", "a predecessor") } else { ("Stranger", "somebody else") };
+        let message = format!("{} is there already and belongs to {whose}", wish.place);
+        let why = json!({ "applied": "False", "reason": reason, "message": message });
+        records::tell(&self.client, record, id, &why).await?;
+        Ok(Action::After(RECHECK))
+    }
+
+    async fn apply(&self, id: &CopyId, wish: &Wish, record: &Object) -> Result<Action, ApiError> {
+        if let Some(problem) = &wish.problem {
+            let why = json!({ "applied": "False", "reason": "CannotOverride", "message": problem });
+            return records::tell(&self.client, record, id, &why).await.map(|()| Action::Done);
+        }
+        let object = match self.retaining(wish).await {
+            Ok(object) => object,
+            Err(error) => return self.failed(id, record, &error).await,
+        };
+        match self.session.api.apply(&wish.place, &object, true).await {
+            Ok(applied) => {
+                let actual = Actual::read(&applied.object);
+                self.actuals.put(&wish.place.resource, &applied.object);
+                records::tell(&self.client, record, id, &status(&actual, wish)).await?;
+                Ok(Action::Done)
+            }
+            Err(error) => self.failed(id, record, &error).await,
+        }
+    }
+
+    /// What is wanted, with what the cell has decided about.
+    async fn retaining(&self, wish: &Wish) -> Result<Value, CellError> {
+        let mut object = wish.object.clone();
+        if !wish.retain.is_empty()
+            && let Some(there) = self.session.api.get(&wish.place).await?
+        {
+            wish.retain.iter().for_each(|path| path.carry(&there, &mut object));
+        }
+        Ok(object)
+    }
+
+    async fn withdraw(&self, id: &CopyId, record: &Object) -> Result<Action, ApiError> {
+        let place = records::cell_place(record, records::resource(record));
+        let mut uid = record.text(&["status", "uid"]).to_owned();
+        if uid.is_empty() {
+            // It may have been sent without anybody having heard the answer.
+            match self.session.api.get(&place).await {
+                Ok(Some(there)) if self.is_ours(&there, id) => {
+                    uid = there["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+                }
+                Ok(_) => return records::forget(&self.client, id).await.map(|()| Action::Done),
+                Err(error) => return self.failed(id, record, &error).await,
+            }
+        }
+        if record.pointer(&["status", "preserve"]) == Some(&json!(true)) {
+            return self.release(id, &place, record).await;
+        }
+        match self.session.api.delete(&place, &uid).await {
+            Ok(Some(there)) if there["metadata"]["uid"] == uid.as_str() => Ok(Action::After(RECHECK)),
+            Ok(_) => records::forget(&self.client, id).await.map(|()| Action::Done),
+            Err(error) => self.failed(id, record, &error).await,
+        }
+    }
+
+    /// Leaves it in the cell, as if nobody had ever put it there.
+    async fn release(&self, id: &CopyId, place: &CellPlace, record: &Object) -> Result<Action, ApiError> {
+        let released = match self.session.api.get(place).await {
+            Ok(Some(there)) if self.is_ours(&there, id) => {
+                self.session.api.merge(place, &mark::release(&there)).await.map(drop)
+            }
+            looked => looked.map(drop),
+        };
+        match released {
+            Ok(()) => records::forget(&self.client, id).await.map(|()| Action::Done),
+            Err(error) => self.failed(id, record, &error).await,
+        }
+    }
+
+    fn is_ours(&self, object: &Value, id: &CopyId) -> bool {
+        mark::belongs(object, &self.hub) == Belongs::Us(records::source_of(id).to_owned())
+    }
+
+    /// Says what went wrong, and that it is tried again.
+    async fn failed(&self, id: &CopyId, record: &Object, error: &CellError) -> Result<Action, ApiError> {
+        if !error.is_unreachable() {
+            let why = json!({ "applied": "False", "reason": error.word(), "message": error.to_string() });
+            records::tell(&self.client, record, id, &why).await?;
+        }
+        Err(ApiError::unavailable(error.to_string()))
+    }
+}
+
+fn recorded(record: &Object, wish: Option<&Wish>) -> Recorded {
+    let word = |key: &str| record.text(&["status", key]).to_owned();
+    let elsewhere = wish.is_some_and(|wish| records::cell_place(record, records::resource(record)) != wish.place);
+    Recorded {
+        hash: word("hash"),
+        uid: word("uid"),
+        fields: word("fields"),
+        found: word("reason") == records::FOUND,
+        elsewhere,
+    }
+}
+
+/// What is written down of a copy that is there.
+fn status(actual: &Actual, wish: &Wish) -> Value {
+    json!({
+        "hash": wish.hash, "fields": actual.fields, "uid": actual.uid, "generation": wish.generation,
+        "cellGeneration": actual.generation, "observed": actual.status, "applied": "True",
+        "reason": "", "message": "", "preserve": wish.preserve,
+    })
+}

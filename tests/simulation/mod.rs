@@ -1,0 +1,187 @@
+//! The federation as a whole, with cells that fail on purpose: whatever happens, in the end every cell holds what it
+//! should, nothing else, and everything that is deleted is gone.
+
+mod fake;
+mod world;
+
+use hanse::apis::definitions::{CELLS, COPIES, PLACEMENTS};
+use serde_json::json;
+use world::{CONFIG_MAPS, NAMESPACES, World};
+
+async fn is_empty(world: &World) -> bool {
+    let cells = world.cells.values().all(|cell| cell.objects().is_empty());
+    cells && world.list(COPIES).await.is_empty() && world.list(PLACEMENTS).await.is_empty()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_object_is_in_its_cells_and_gone_from_them_before_it_is_gone() {
+    let mut world = World::new(1, &["a", "b"]).await;
+    world.send("x", "1").await;
+    world.converged().await;
+    assert_eq!(world.list(COPIES).await.len(), 4, "an object and its namespace in two cells");
+    world.change("x", "2").await;
+    world.converged().await;
+    world.delete(CONFIG_MAPS, Some("n"), "x").await;
+    world.until("nothing is left anywhere", is_empty).await;
+    assert!(world.list(CONFIG_MAPS).await.is_empty());
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_does_not_change_costs_no_request_also_after_a_restart() {
+    let mut world = World::new(2, &["a"]).await;
+    world.send("x", "1").await;
+    world.converged().await;
+    world.stop().await;
+    let before = world.cells["a"].requests();
+    world.start();
+    let copies = async |world: &World| {
+        let up = world.list(CELLS).await.iter().all(|cell| !cell["status"]["conditions"].is_null());
+        up && world.cells["a"].requests() > before
+    };
+    world.until("the cell is watched again", copies).await;
+    world.change("x", "2").await;
+    world.converged().await;
+    world.stop().await;
+    // A list of each of the two kinds, and one apply.
+    assert!(world.cells["a"].requests() - before <= 3, "{}", world.cells["a"].requests() - before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_others_change_in_a_cell_is_put_right() {
+    let mut world = World::new(3, &["a"]).await;
+    world.send("x", "1").await;
+    world.converged().await;
+    world.cells["a"].meddle(|objects| {
+        let (place, object) = objects.iter().find(|(place, _)| place[3] == "x")?;
+        let mut object = object.clone();
+        object["data"]["v"] = json!("changed by hand");
+        object["metadata"]["managedFields"] = json!([{ "manager": "somebody", "operation": "Update" }]);
+        Some((place.clone(), Some(object)))
+    });
+    world.converged().await;
+    world.cells["a"].meddle(|objects| Some((objects.keys().find(|place| place[3] == "x")?.clone(), None)));
+    world.converged().await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cell_that_is_away_delays_nobody_and_gets_the_difference_when_it_is_back() {
+    let mut world = World::new(4, &["a", "b"]).await;
+    world.send("stays", "1").await;
+    world.send("goes", "1").await;
+    world.converged().await;
+    world.cells["b"].cut(true);
+    world.delete(CONFIG_MAPS, Some("n"), "goes").await;
+    world.send("new", "1").await;
+    world.change("stays", "2").await;
+    let holds = |world: &World, cell: &str, name: &str| {
+        world.cells[cell]
+            .objects()
+            .iter()
+            .find(|(place, _)| place[3] == name)
+            .map(|(_, object)| object["data"]["v"].clone())
+    };
+    let reached = async |world: &World| {
+        holds(world, "a", "new") == Some(json!("1"))
+            && holds(world, "a", "stays") == Some(json!("2"))
+            && holds(world, "a", "goes").is_none()
+    };
+    world.until("the other cell has it all", reached).await;
+    let waiting = world.list(CONFIG_MAPS).await.iter().any(|map| map["metadata"]["name"] == "goes");
+    assert!(waiting, "what is still in a cell that is away is not gone");
+    world.cells["b"].cut(false);
+    world.converged().await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cell_that_leaves_is_emptied_first() {
+    let mut world = World::new(5, &["a", "b"]).await;
+    world.send("x", "1").await;
+    world.converged().await;
+    world.delete(CELLS, None, "b").await;
+    let left = async |world: &World| {
+        let gone = !world.list(CELLS).await.iter().any(|cell| cell["metadata"]["name"] == "b");
+        gone && world.cells["b"].objects().is_empty()
+    };
+    world.until("the cell is gone and empty", left).await;
+    assert_eq!(world.cells["a"].objects().len(), 2);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_races_of_create_and_delete_leave_nothing() {
+    let mut world = World::new(6, &["a", "b"]).await;
+    for round in 0..10 {
+        let names: Vec<String> = (0..100).map(|number| format!("r{round}-{number}")).collect();
+        let races = names.iter().map(|name| async {
+            world.send(name, "1").await;
+            world.delete(CONFIG_MAPS, Some("n"), name).await;
+        });
+        futures_util::future::join_all(races).await;
+    }
+    world
+        .until("nothing is left anywhere", async |world: &World| {
+            is_empty(world).await && world.list(CONFIG_MAPS).await.is_empty()
+        })
+        .await;
+    world.stop().await;
+}
+
+/// A number below `bound`, from a seed that moves on.
+fn roll(seed: &mut u64, bound: u64) -> u64 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*seed >> 33) % bound
+}
+
+async fn anything(world: &mut World, seed: &mut u64) {
+    let name = format!("o{}", roll(seed, 12));
+    let cell = ["a", "b", "c"][usize::try_from(roll(seed, 3)).unwrap()];
+    match roll(seed, 16) {
+        0..=4 => world.send(&name, "1").await,
+        5..=7 => world.change(&name, &roll(seed, 1000).to_string()).await,
+        8..=10 => world.delete(CONFIG_MAPS, Some("n"), &name).await,
+        11 => world.cells[cell].cut(true),
+        12 => world.cells[cell].cut(false),
+        13 => world.cells[cell].meddle(|objects| Some((objects.keys().find(|place| place[3] == name)?.clone(), None))),
+        14 => {
+            world.stop().await;
+            world.start();
+        }
+        _ => tokio::task::yield_now().await,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_happens_in_the_end_everything_is_where_it_should_be() {
+    for seed in 1..=6_u64 {
+        let mut world = World::new(seed, &["a", "b", "c"]).await;
+        let mut dice = seed;
+        world.cells.values().for_each(|cell| cell.lose(10));
+        for _ in 0..120 {
+            anything(&mut world, &mut dice).await;
+        }
+        for cell in world.cells.values() {
+            cell.cut(false);
+            cell.lose(0);
+        }
+        world.converged().await;
+        for number in 0..12 {
+            world.delete(CONFIG_MAPS, Some("n"), &format!("o{number}")).await;
+        }
+        world.until("nothing is left anywhere", is_empty).await;
+        world.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_goes_into_a_namespace_of_a_cell_that_is_not_there() {
+    let mut world = World::new(7, &["a"]).await;
+    world.send("x", "1").await;
+    world.converged().await;
+    world.cells["a"].meddle(|objects| Some((objects.keys().find(|place| place[1] == "namespaces")?.clone(), None)));
+    world.converged().await;
+    assert_eq!(world.list(NAMESPACES).await.len(), 1);
+    world.stop().await;
+}
