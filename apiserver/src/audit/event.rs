@@ -38,11 +38,11 @@ impl Record {
         let About { id, uri, agent, user, acting, wanted, version, received } = about;
         let mut event = json!({
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": verdict.level.word(), "auditID": id,
-            "requestURI": uri, "verb": wanted.verb, "user": described(user), "userAgent": agent,
+            "requestURI": uri, "verb": wanted.verb, "user": user.told(), "userAgent": agent,
             "requestReceivedTimestamp": precise(received),
         });
         if let Some(acting) = acting {
-            event["impersonatedUser"] = described(acting);
+            event["impersonatedUser"] = acting.told();
         }
         let mut secret = false;
         if let What::Objects(objects) = &wanted.what {
@@ -117,15 +117,4 @@ impl Record {
 fn is_secret(group: &str, resource: &str, subresource: &str) -> bool {
     matches!((group, resource, subresource), ("", "secrets", _) | ("", "serviceaccounts", "token"))
         || (group, resource) == ("authentication.k8s.io", "tokenreviews")
-}
-
-fn described(user: &User) -> Value {
-    let mut told = json!({ "username": user.name, "groups": user.groups });
-    if !user.uid.is_empty() {
-        told["uid"] = user.uid.as_str().into();
-    }
-    if !user.extra.is_empty() {
-        told["extra"] = json!(user.extra);
-    }
-    told
 }

@@ -27,6 +27,7 @@ pub use tokens::{Audience, Bound, Claims, KeyError, TokenIssuer};
 pub use x509::{CertificateError, user_of_certificate};
 
 use crate::place::Workspace;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -75,6 +76,18 @@ impl User {
     /// A part of this server, under its own name.
     pub fn system(name: &str) -> Arc<Self> {
         Arc::new(Self::authenticated(&format!("system:hanse:{name}"), vec![MASTERS.to_owned()]))
+    }
+
+    /// The user as answers and records tell of them.
+    pub fn told(&self) -> Value {
+        let mut told = json!({ "username": self.name, "groups": self.groups });
+        if !self.uid.is_empty() {
+            told["uid"] = self.uid.as_str().into();
+        }
+        if !self.extra.is_empty() {
+            told["extra"] = json!(self.extra);
+        }
+        told
     }
 
     pub fn is_anonymous(&self) -> bool {

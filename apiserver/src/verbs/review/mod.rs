@@ -3,7 +3,7 @@
 mod access;
 
 use crate::api::Api;
-use crate::auth::{Authorized, User};
+use crate::auth::Authorized;
 use crate::authn::Bearer;
 use crate::body::Decoded;
 use crate::call::Call;
@@ -26,7 +26,7 @@ pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) 
         "selfsubjectreviews" => {
             let now = timestamp(api.resources.ambient().now());
             object.map_mut().insert("metadata".to_owned(), json!({ "creationTimestamp": now }));
-            json!({ "userInfo": described(at.user()) })
+            json!({ "userInfo": at.user().told() })
         }
         "tokenreviews" => token_review(api, &at.get().workspace, &object).await?,
         "selfsubjectrulesreviews" => {
@@ -58,17 +58,6 @@ pub(super) async fn token(api: &Api, at: &Authorized<ObjectRef>, call: &Call) ->
     Ok(call.answer(StatusCode::CREATED, form.encoding, bytes))
 }
 
-fn described(user: &User) -> Value {
-    let mut told = json!({ "username": user.name, "groups": user.groups });
-    if !user.uid.is_empty() {
-        told["uid"] = user.uid.as_str().into();
-    }
-    if !user.extra.is_empty() {
-        told["extra"] = json!(user.extra);
-    }
-    told
-}
-
 async fn token_review(api: &Api, workspace: &Workspace, review: &Object) -> Result<Value, ApiError> {
     let token = review.text(&["spec", "token"]);
     if token.is_empty() {
@@ -85,7 +74,7 @@ async fn token_review(api: &Api, workspace: &Workspace, review: &Object) -> Resu
     });
     Ok(match found {
         Some((user, audiences)) => {
-            json!({ "authenticated": true, "user": described(&user), "audiences": audiences })
+            json!({ "authenticated": true, "user": user.told(), "audiences": audiences })
         }
         None => json!({ "user": {}, "error": "invalid bearer token" }),
     })
