@@ -115,7 +115,7 @@ async fn a_crowd_of_owners_and_what_they_cannot_own_is_survived() {
     let made = stage.configmap("a", json!({})).await;
     let entry = |at: usize, fields: Value| {
         json!({
-            "manager": format!("m{at}"), "operation": if at % 2 == 0 { "Apply" } else { "Update" }, "apiVersion": "v1",
+            "manager": format!("m{at}"), "operation": if at.is_multiple_of(2) { "Apply" } else { "Update" }, "apiVersion": "v1",
             "time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": fields,
         })
     };
