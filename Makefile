@@ -52,7 +52,7 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-powercut check fmt generate bench bench-storage bench-api bench-extend measure \
+.PHONY: help run build test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth measure \
 	build-tools test-tools tools e2e conformance differential server need-go
 
 help: ## Print this index
@@ -71,8 +71,9 @@ test-powercut: test-tools ## Cut the power of a running store, 20 times for each
 	DURABILITY_POWER_CUTS=$(POWER_CUTS) $(CARGO) test --package storage $(FEATURES) --test durability -- \
 		powercut --nocapture --test-threads=1
 
-e2e: tools test-tools server $(PYTHON) ## Run real clients (kubectl, Go, Python, Rust) against the server (SERVER=... for another one)
+e2e: tools test-tools server $(PYTHON) ## Run real clients (kubectl, Helm, Go, Python, Rust) against the server (SERVER=... for another one)
 	$(WITH_SERVER) go -C tests/clients/go test -trimpath -count=1 -timeout 10m ./...
+	$(WITH_SERVER) go -C tests/clients/helm test -count=1 -timeout 10m ./...
 	$(WITH_SERVER) $(CARGO) test --manifest-path tests/clients/rust/Cargo.toml --locked --target-dir $(or $(CARGO_TARGET_DIR),target)/clients
 	$(WITH_SERVER) $(PYTHON) -m unittest discover --start-directory tests/clients/python
 
@@ -109,7 +110,7 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 	cd apiserver/generate/authorize && go run .
 	cd expression/generate && go run .
 
-bench: bench-storage bench-api bench-extend ## Measure everything that can be measured
+bench: bench-storage bench-api bench-extend bench-auth ## Measure everything that can be measured
 
 bench-storage: test-tools ## Measure the store against a real etcd; BENCH=--quick for a first look, BENCH=--peers=log,fjall,sled,etcd for all engines
 	$(CARGO) run --release --package bench --bin bench-storage -- $(BENCH)
@@ -119,6 +120,9 @@ bench-api: tools test-tools build ## Measure the server against a real kube-apis
 
 bench-extend: tools test-tools build ## Measure custom resources and apply against a real kube-apiserver; BENCH=--quick for a first look
 	TOOLS=$(TOOLS) $(CARGO) run --release --package bench --bin bench-extend -- $(BENCH)
+
+bench-auth: build-tools ## Measure what it costs that every request is looked at; BENCH=--quick for a first look
+	$(CARGO) run --release --package bench --bin bench-auth -- $(BENCH)
 
 measure: build-tools ## Print how large files and functions are, and how much of it is tests
 	@$(CARGO) test --quiet --workspace $(FEATURES) --test all architecture::sizes -- --nocapture

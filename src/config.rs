@@ -1,7 +1,9 @@
 //! What the server is told before it starts. Flags and environment are read here and nowhere else.
 
+mod audit;
 mod authentication;
 
+pub use audit::AuditFlags;
 pub use authentication::{AuthenticationError, AuthenticationFlags, Reload, Vouching};
 
 use certs::SubjectName;
@@ -28,6 +30,18 @@ pub struct Config {
     /// Names besides its own that clients reach the server by.
     pub names: Vec<SubjectName>,
     pub authentication: AuthenticationFlags,
+    pub audit: AuditFlags,
+}
+
+/// A file that a flag names, and that is no use.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("cannot read {}", .path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("cannot write {}", .path.display())]
+    Unwritable { path: PathBuf, source: std::io::Error },
+    #[error("{}: {why}", .path.display())]
+    Wrong { path: PathBuf, why: String },
 }
 
 /// The flags of `hanse serve`.
@@ -56,6 +70,8 @@ pub struct ServeFlags {
     pub value_bytes_max: usize,
     #[command(flatten)]
     pub authentication: AuthenticationFlags,
+    #[command(flatten)]
+    pub audit: AuditFlags,
     #[cfg(feature = "etcd")]
     #[command(flatten)]
     pub etcd: EtcdFlags,
@@ -122,8 +138,8 @@ impl TryFrom<ServeFlags> for Config {
             StorageKind::Sled => Place::Dir { dir: flags.data_dir.clone(), engine: Engine::Sled },
         };
         let names = flags.tls_san.iter().map(|name| subject_name(name)).collect();
-        let ServeFlags { data_dir, listen, authentication, .. } = flags;
-        Ok(Self { place, storage, data_dir, listen, names, authentication })
+        let ServeFlags { data_dir, listen, authentication, audit, .. } = flags;
+        Ok(Self { place, storage, data_dir, listen, names, authentication, audit })
     }
 }
 

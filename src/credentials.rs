@@ -42,6 +42,10 @@ pub enum CredentialsError {
     Clients(#[from] VerifierBuilderError),
     #[error(transparent)]
     Tokens(#[from] KeyError),
+    #[error("no server has been started here: cannot read {}", .path.display())]
+    NoServer { path: PathBuf, source: std::io::Error },
+    #[error("{} does not say where the server is; use --server", .path.display())]
+    Unsaid { path: PathBuf },
 }
 
 /// Who signs for others besides this server itself, in PEM.
@@ -150,6 +154,48 @@ impl Credentials {
     }
 }
 
+/// Somebody who is to reach a server.
+#[derive(Clone, Debug)]
+pub struct Client {
+    pub user: String,
+    pub groups: Vec<String>,
+    /// A path.
+    pub workspace: Option<String>,
+    /// Where the server is found, if not where it said itself.
+    pub server: Option<String>,
+    pub lasts: Duration,
+}
+
+/// A certificate for somebody, signed by the authority of the server in `dir`, and the kubeconfig to use it with.
+pub fn kubeconfig_for(dir: &Path, client: &Client, ambient: &Ambient) -> Result<Kubeconfig, CredentialsError> {
+    let Client { user, groups, workspace, server, lasts } = client;
+    let own = dir.join(KUBECONFIG);
+    let text =
+        std::fs::read_to_string(&own).map_err(|source| CredentialsError::NoServer { path: own.clone(), source })?;
+    let said = || said_server(&text).ok_or_else(|| CredentialsError::Unsaid { path: own.clone() });
+    let server = server.clone().map_or_else(said, Ok)?;
+    let now = moment(ambient);
+    // There is a server, so there is an authority, and none is made here.
+    let authority = Authority::open_or_create(&dir.join("certs"), now)?;
+    let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+    let pair = authority.issue_client(user, &groups, Validity { now, lasts: *lasts })?;
+    let path = workspace.as_ref().map(|path| format!("/clusters/{path}")).unwrap_or_default();
+    let (name, server) = ("hanse".to_owned(), format!("{}{path}", server.trim_end_matches('/')));
+    Ok(Kubeconfig {
+        current: name.clone(),
+        contexts: vec![Context { name: name.clone(), cluster: name.clone(), user: user.clone(), namespace: None }],
+        clusters: vec![Cluster { name, server, ca_pem: authority.cert_pem().to_owned() }],
+        users: vec![User { name: user.clone(), credential: Credential::Certificate(pair) }],
+    })
+}
+
+/// Where the server said that it is, in the administrator's kubeconfig.
+fn said_server(kubeconfig: &str) -> Option<String> {
+    let file: serde_json::Value = serde_saphyr::from_str(kubeconfig).ok()?;
+    let base = file["clusters"].as_array()?.iter().find(|cluster| cluster["name"] == "base")?;
+    base["cluster"]["server"].as_str().map(str::to_owned)
+}
+
 /// Where a client on this machine finds a server that listens here.
 pub fn url(at: SocketAddr) -> String {
     format!("https://{}", reachable(at))
@@ -236,5 +282,32 @@ mod tests {
         for expected in ["current-context: default", "https://127.0.0.1:6443/clusters/root", "shard-base"] {
             assert!(text.replace('"', "").contains(expected), "{expected} in {text}");
         }
+    }
+
+    #[test]
+    fn somebody_gets_a_certificate_of_a_server_that_was_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let ambient = Ambient::new(|| Instant { seconds: 1_800_000_000, nanos: 0 }, || 1);
+        let mut client = Client {
+            user: "ada".to_owned(),
+            groups: vec!["dev".to_owned()],
+            workspace: Some("root:team".to_owned()),
+            server: None,
+            lasts: Duration::from_secs(3600),
+        };
+        let early = kubeconfig_for(dir.path(), &client, &ambient).unwrap_err();
+        assert!(early.to_string().contains("no server has been started here"), "{early}");
+        let server = Credentials::open(dir.path(), &[], Authorities::default(), &ambient).unwrap();
+        server.write_kubeconfig("0.0.0.0:6443".parse().unwrap()).unwrap();
+        let made = kubeconfig_for(dir.path(), &client, &ambient).unwrap();
+        assert_eq!(made.clusters[0].server, "https://127.0.0.1:6443/clusters/root:team");
+        let Credential::Certificate(pair) = &made.users[0].credential else { panic!("no certificate") };
+        let leaf = CertificateDer::from_pem_slice(pair.cert_chain_pem.as_bytes()).unwrap();
+        let peer = (server.recognise)(&[leaf]);
+        let user = peer.user.unwrap();
+        assert_eq!((&*user.name, &user.groups[0]), ("ada", &"dev".to_owned()));
+        client.server = Some("https://hanse.example/".to_owned());
+        let made = kubeconfig_for(dir.path(), &client, &ambient).unwrap();
+        assert_eq!(made.clusters[0].server, "https://hanse.example/clusters/root:team");
     }
 }

@@ -1,7 +1,7 @@
 //! The hallway: the only place that constructs subsystems and introduces them to each other.
 
 use crate::bootstrap::{self, bootstrap};
-use crate::config::{AuthenticationError, Config, Reload, Vouching};
+use crate::config::{AuthenticationError, Config, FileError, Reload, Vouching};
 use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS};
 use crate::definitions::definitions;
 use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, seed};
@@ -54,6 +54,8 @@ pub enum StartError {
     Listen { address: SocketAddr, source: std::io::Error },
     #[error("the server has nothing to prove itself with")]
     Credentials(#[from] CredentialsError),
+    #[error("nothing could be written down")]
+    Audit(#[from] FileError),
     #[error("nobody could be recognised")]
     Authentication(#[from] AuthenticationError),
     #[error("the first objects could not be made")]
@@ -62,8 +64,8 @@ pub enum StartError {
 
 impl Server {
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        let Config { place, storage, data_dir, listen, names, authentication } = config;
-        let vouching = authentication.read()?;
+        let Config { place, storage, data_dir, listen, names, authentication, audit } = config;
+        let (vouching, audit) = (authentication.read()?, audit.read()?);
         let listener = serve::bind(listen).await.map_err(|source| StartError::Listen { address: listen, source })?;
         let address = listener.local_addr().map_err(|source| StartError::Listen { address: listen, source })?;
         // Reads and checks everything that is stored: too long to do on the runtime's own threads.
@@ -85,7 +87,7 @@ impl Server {
         let finder = Finder::new(Client::as_system(resources.clone(), "tenancy"));
         let Vouching { authentication, reload, .. } = vouching;
         let tokens = credentials.tokens.clone();
-        let api = Api::new(resources.clone(), Arc::new(finder), tokens, authentication.clone(), version());
+        let api = Api::new(resources.clone(), Arc::new(finder), tokens, authentication.clone(), audit, version());
         let client = Client::as_system(resources.clone(), "bootstrap");
         seed::seed(&client, &url).await?;
         for workspace in [ROOT, HOME].map(Workspace::new) {

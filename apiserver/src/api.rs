@@ -1,5 +1,6 @@
 //! What answering a request needs, handed to every layer and verb.
 
+use crate::audit::Audit;
 use crate::auth::TokenIssuer;
 use crate::authn::{Authentication, Bearer};
 use crate::discovery::{Documents, Library};
@@ -42,6 +43,7 @@ pub struct Parts {
     pub workspaces: Arc<dyn FindWorkspace>,
     pub tokens: TokenIssuer,
     pub authentication: Arc<Authentication>,
+    pub audit: Option<Audit>,
     /// What `/version` says.
     pub version: Arc<Value>,
     documents: Library,
@@ -57,10 +59,12 @@ impl Api {
         workspaces: Arc<dyn FindWorkspace>,
         tokens: TokenIssuer,
         authentication: Arc<Authentication>,
+        audit: Option<Audit>,
         version: Value,
     ) -> Self {
         Self(Arc::new(Parts {
             authentication,
+            audit,
             documents: Library::new(resources.builtin()),
             resources,
             workspaces,

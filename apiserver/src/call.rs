@@ -4,7 +4,7 @@ use crate::body::Body;
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::media::{Encoding, Form, Offer};
-use crate::options::Query;
+use crate::options::{Deadline, Query};
 use crate::render::{self, Chunks};
 use axum::body::Body as HttpBody;
 use axum::response::Response;
@@ -36,6 +36,8 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// When nobody waits for the answer any more; never for a watch.
+    pub(crate) deadline: Option<Deadline>,
 }
 
 /// The body of a request, if it is not too large.
@@ -171,6 +173,19 @@ impl<I: Iterator<Item = Bytes>> Iterator for Gzip<I> {
                 return Some(Bytes::from(ready));
             }
         }
+    }
+}
+
+/// Puts warnings before those that are there already.
+pub(crate) fn warn_first(response: &mut Response, warnings: &[String]) {
+    if warnings.is_empty() {
+        return;
+    }
+    let others: Vec<HeaderValue> = response.headers().get_all(header::WARNING).iter().cloned().collect();
+    response.headers_mut().remove(header::WARNING);
+    warn(response, warnings);
+    for other in others {
+        response.headers_mut().append(header::WARNING, other);
     }
 }
 

@@ -65,12 +65,6 @@ impl ApiError {
         Self::new(404, "NotFound", message).about(&resource.group, &resource.plural, name)
     }
 
-    /// A role that a binding refers to.
-    pub fn no_such_role(kind: &str, name: &str) -> Self {
-        const GROUP: &str = "rbac.authorization.k8s.io";
-        Self::new(404, "NotFound", format!("{kind}.{GROUP} {name:?} not found")).about(GROUP, kind, name)
-    }
-
     /// Nothing is served at this path.
     pub fn no_such_path() -> Self {
         Self::new(404, "NotFound", "the server could not find the requested resource").nameless()

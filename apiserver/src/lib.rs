@@ -10,6 +10,7 @@ pub mod ambient;
 mod amount;
 pub mod api;
 pub mod attend;
+pub mod audit;
 pub mod auth;
 pub mod authn;
 pub mod body;

@@ -81,6 +81,11 @@ impl Metrics {
 }
 
 impl Request {
+    /// Its answer goes on for as long as the client likes.
+    pub(crate) fn is_watch(&self) -> bool {
+        self.verb == upper(Verb::Watch)
+    }
+
     pub(crate) fn about(target: &Target) -> Self {
         let (verb, resource, subresource) = match target {
             Target::Objects { verb, at } => (*verb, Some(&at.resource), String::new()),

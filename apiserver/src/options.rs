@@ -5,6 +5,9 @@ use crate::selector::{FieldSelector, LabelSelector};
 use openapi::FieldError;
 use serde_json::{Value, json};
 
+/// When nobody waits for an answer any more.
+pub type Deadline = tokio::time::Instant;
+
 /// The parameters of a query, in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Query(Vec<(String, String)>);
@@ -181,12 +184,18 @@ pub struct WriteOptions {
     pub validation: FieldValidation,
     pub field_manager: String,
     pub force: Option<bool>,
+    /// When nobody waits for the answer any more.
+    pub deadline: Option<Deadline>,
 }
 
 /// Kubernetes' bound on the name of whoever owns a field.
 const FIELD_MANAGER_CHARS_MAX: usize = 128;
 
 impl WriteOptions {
+    pub fn until(self, deadline: Option<Deadline>) -> Self {
+        Self { deadline, ..self }
+    }
+
     /// `kind`: `CreateOptions` or `UpdateOptions`.
     pub fn parse(query: &Query, kind: &str, user_agent: &str) -> Result<Self, ApiError> {
         Self::parse_after(Vec::new(), query, kind, user_agent)
@@ -251,6 +260,7 @@ impl WriteOptions {
             validation,
             field_manager: given.map_or(agent, str::to_owned),
             force: query.flag("force"),
+            deadline: None,
         })
     }
 }
@@ -278,6 +288,8 @@ pub struct DeleteOptions {
     pub propagation: Option<Propagation>,
     /// The old way to say it: it changes the code of the answer.
     pub orphan_dependents: Option<bool>,
+    /// When nobody waits for the answer any more.
+    pub deadline: Option<Deadline>,
 }
 
 /// What happens to the dependents of a deleted object.
@@ -310,6 +322,10 @@ fn is_delete_options(body: &Value) -> Result<&Value, ApiError> {
 }
 
 impl DeleteOptions {
+    pub fn until(self, deadline: Option<Deadline>) -> Self {
+        Self { deadline, ..self }
+    }
+
     /// The options as an object, for those who are asked about a deletion.
     pub fn told(&self) -> Value {
         let mut told = json!({ "kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1" });
@@ -362,6 +378,7 @@ impl DeleteOptions {
             resource_version: text(preconditions.and_then(|all| all.get("resourceVersion"))),
             propagation: body.get("propagationPolicy").and_then(Value::as_str).and_then(|w| propagation(w, errors)),
             orphan_dependents: body.get("orphanDependents").and_then(Value::as_bool),
+            deadline: None,
         }
     }
 
@@ -373,6 +390,7 @@ impl DeleteOptions {
             resource_version: None,
             propagation: query.get("propagationPolicy").and_then(|word| propagation(word, errors)),
             orphan_dependents: query.flag("orphanDependents"),
+            deadline: None,
         })
     }
 }

@@ -3,6 +3,7 @@
 //! Answers go to standard output, everything else to standard error. Exit codes: 0 it worked, 1 it did not (one line
 //! says why), 2 it was not asked properly.
 
+mod kubeconfig;
 mod progress;
 mod serve;
 mod storage;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 
 /// A federation API server.
 ///
-/// Today it serves the Kubernetes API for the built-in kinds, on a store of its own; there is no federation yet.
+/// It serves the Kubernetes API, a workspace for every project, on a store of its own.
 #[derive(Debug, Parser)]
 #[command(name = "hanse", version)]
 struct Cli {
@@ -31,6 +32,9 @@ enum Command {
     /// verified and backed up with `hanse storage`.
     /// HANSE_LOG says what is logged, for example HANSE_LOG=storage=debug,fjall=info.
     Serve(Box<ServeFlags>),
+    /// Write kubeconfig files for users of a server
+    #[command(subcommand)]
+    Kubeconfig(kubeconfig::Command),
     /// Look into a store, copy it, check it; running or stopped
     #[command(subcommand)]
     Storage(storage::Command),
@@ -57,6 +61,7 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
             Ok(config) => serve::run(config),
             Err(error) => refuse(ErrorKind::MissingRequiredArgument, &config::FlagError::to_string(&error)),
         },
+        Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
         Command::Storage(command) => Ok(storage::run(command)?),
     }
 }

@@ -10,11 +10,13 @@ pub(super) struct Grouped {
     pub(super) name: String,
     pub(super) cells: usize,
     pub(super) score: i64,
+    /// The object is in one of its cells.
+    pub(super) placed: bool,
 }
 
-/// How many sets are looked at. There are exponentially many; a rule that spreads over five of twenty regions has
-/// 15,504. Beyond, the best groups are taken one by one.
-const SETS_MAX: usize = 20_000;
+/// How many sets are looked at, those that are not large enough yet included. There are exponentially many; a rule that
+/// spreads over five of twenty regions has 15,504 of five. Beyond, the best groups are taken one by one.
+const SETS_MAX: usize = 50_000;
 
 struct Search<'a> {
     groups: &'a [Grouped],
@@ -23,15 +25,17 @@ struct Search<'a> {
     cells: usize,
     path: Vec<&'a Grouped>,
     found: Vec<Vec<&'a Grouped>>,
+    looked_at: usize,
 }
 
 impl<'a> Search<'a> {
     fn walk(&mut self, sum: usize, begin: usize) {
+        self.looked_at += 1;
         if sum >= self.cells && (self.least..=self.most).contains(&self.path.len()) {
             self.found.push(self.path.clone());
             return;
         }
-        if self.path.len() >= self.most || self.found.len() >= SETS_MAX {
+        if self.path.len() >= self.most || self.looked_at >= SETS_MAX {
             return;
         }
         let groups = self.groups;
@@ -53,15 +57,17 @@ pub(super) fn select(mut groups: Vec<Grouped>, least: usize, most: usize, cells:
         return None;
     }
     groups.sort_by(|a, b| (a.cells, Reverse(a.score), &a.name).cmp(&(b.cells, Reverse(b.score), &b.name)));
-    let mut search = Search { groups: &groups, least, most, cells, path: Vec::new(), found: Vec::new() };
+    let mut search = Search { groups: &groups, least, most, cells, path: Vec::new(), found: Vec::new(), looked_at: 0 };
     search.walk(0, 0);
-    if search.found.len() >= SETS_MAX {
+    if search.looked_at >= SETS_MAX {
         return greedy(&groups, least, most, cells);
     }
-    Some(best(search.found)?.into_iter().map(|group| group.name.clone()).collect())
+    let used = groups.iter().filter(|group| group.placed).count();
+    Some(best(search.found, used)?.into_iter().map(|group| group.name.clone()).collect())
 }
 
-fn best(mut sets: Vec<Vec<&Grouped>>) -> Option<Vec<&Grouped>> {
+/// `used` is how many groups have the object: where they are the winner, nothing moves.
+fn best(mut sets: Vec<Vec<&Grouped>>, used: usize) -> Option<Vec<&Grouped>> {
     for set in &mut sets {
         set.sort_by_key(|group| (Reverse(group.score), &group.name));
     }
@@ -71,15 +77,26 @@ fn best(mut sets: Vec<Vec<&Grouped>>) -> Option<Vec<&Grouped>> {
     sets.sort_by_key(|set| (Reverse(score(set)), Reverse(cells(set))));
     let mut sets = sets.into_iter();
     let first = sets.next()?;
+    if first.len() == used && first.iter().all(|group| group.placed) {
+        return Some(first);
+    }
     Some(sets.fold(first, |best, set| if set.len() < best.len() && best.starts_with(&set) { set } else { best }))
 }
 
+/// By score; and if those have too few cells, by size.
 fn greedy(groups: &[Grouped], least: usize, most: usize, cells: usize) -> Option<Vec<String>> {
     let mut order: Vec<&Grouped> = groups.iter().collect();
     order.sort_by_key(|group| (Reverse(group.score), Reverse(group.cells), &group.name));
-    let enough =
-        |taken: usize| taken >= least && order[..taken].iter().map(|group| group.cells).sum::<usize>() >= cells;
-    let taken = (1..=most.min(order.len())).find(|taken| enough(*taken))?;
+    beginning(&order, least, most, cells).or_else(|| {
+        order.sort_by_key(|group| (Reverse(group.cells), Reverse(group.score), &group.name));
+        beginning(&order, least, most, cells)
+    })
+}
+
+/// As few of the first as are enough.
+fn beginning(order: &[&Grouped], least: usize, most: usize, cells: usize) -> Option<Vec<String>> {
+    let enough = |taken: &usize| order[..*taken].iter().map(|group| group.cells).sum::<usize>() >= cells;
+    let taken = (least.max(1)..=most.min(order.len())).find(enough)?;
     Some(order[..taken].iter().map(|group| group.name.clone()).collect())
 }
 
@@ -90,8 +107,12 @@ mod tests {
     /// Groups as `name cells score`, the first letter being the name.
     #[track_caller]
     fn check(groups: &[(&str, usize, i64)], least: usize, most: usize, cells: usize, expect: &[&str]) {
-        let made =
-            |(name, cells, score): &(&str, usize, i64)| Grouped { name: (*name).into(), cells: *cells, score: *score };
+        let made = |(name, cells, score): &(&str, usize, i64)| Grouped {
+            name: (*name).into(),
+            cells: *cells,
+            score: *score,
+            placed: false,
+        };
         let selected = select(groups.iter().map(made).collect(), least, most, cells);
         assert_eq!(selected.unwrap_or_default(), expect);
     }
@@ -122,5 +143,11 @@ mod tests {
         let many: Vec<_> = names.iter().map(|name| (name.as_str(), 1, 10)).collect();
         let expect: Vec<&str> = names[..30].iter().map(String::as_str).collect();
         check(&many, 30, 30, 30, &expect);
+        // Not even if none of them is large enough.
+        check(&many, 1, 20, 30, &[]);
+        let mut larger = many.clone();
+        (larger[58].1, larger[59].1) = (9, 9);
+        (larger[58].2, larger[59].2) = (1, 1);
+        check(&larger, 2, 20, 36, &[&["r58", "r59"], &expect[..18]].concat());
     }
 }

@@ -128,6 +128,7 @@ fn choose_groups(
         name: name.clone(),
         cells: members.len(),
         score: score(members, constraint.least, cells, wanted),
+        placed: members.iter().any(|candidate| candidate.placed),
     };
     let groups: Vec<Grouped> = members.iter().map(grouped).collect();
     let in_all: usize = members.values().map(Vec::len).sum();

@@ -30,7 +30,9 @@ var (
 	portInCell  = regexp.MustCompile(`:3\d{4}/`)
 	// Versions as messages speak of them.
 	spokenVersion = regexp.MustCompile(`((?:current|[Rr]esource version): )\d+( \(\d+\))?`)
-	duration      = regexp.MustCompile(`^(\d+[smhd])+$`)
+	// The type of what rules are about has a name of its own each time.
+	typeOfSelf = regexp.MustCompile(`\bselfType\d+`)
+	duration   = regexp.MustCompile(`^(\d+[smhd])+$`)
 	// What a patch made of an object, or the patch itself, as refusals show it: Go has its own order of fields.
 	shownPatch   = regexp.MustCompile(`Invalid value: "(\{|map\[)(\\.|[^"\\])*": `)
 	generateName = regexp.MustCompile(`"generateName":"([^"]+)"`)
@@ -140,7 +142,32 @@ func marked(version string) string {
 	return "<version " + version + ">"
 }
 
+// Several mistakes in one message. Kubernetes goes through the fields of an object in any order.
+var severalMistakes = regexp.MustCompile(`(?s)^(.* is invalid: \[)(.*)\]$`)
+
+func inOrder(text string) string {
+	found := severalMistakes.FindStringSubmatch(text)
+	if found == nil {
+		return text
+	}
+	parts := strings.Split(found[2], ", ")
+	slices.Sort(parts)
+	return found[1] + strings.Join(parts, ", ") + "]"
+}
+
+// What is wrong with an applied object comes line by line, in any order as well.
+func linesInOrder(text string) string {
+	before, errors, several := strings.Cut(text, "errors:\n")
+	if !several || !strings.HasPrefix(text, "failed to create typed") {
+		return text
+	}
+	lines := strings.Split(errors, "\n")
+	slices.Sort(lines)
+	return before + "errors:\n" + strings.Join(lines, "\n")
+}
+
 func (m *memory) text(text string) string {
+	text = linesInOrder(inOrder(text))
 	for prefix, made := range m.generated {
 		text = made.ReplaceAllString(text, prefix+"<generated>")
 	}
@@ -150,6 +177,7 @@ func (m *memory) text(text string) string {
 	text = accessToken.ReplaceAllString(text, "kube-api-access-<generated>")
 	text = loopback.ReplaceAllString(text, "<server>")
 	text = serviceIP.ReplaceAllString(text, "<address>")
+	text = typeOfSelf.ReplaceAllString(text, "selfType")
 	text = shownPatch.ReplaceAllString(text, `Invalid value: "<object>": `)
 	text = portInCell.ReplaceAllString(text, ":<port>/")
 	return spokenVersion.ReplaceAllString(text, "${1}<version>")

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 const schemaGroup = "random.differential.example"
@@ -89,7 +90,13 @@ func randomObject(dice *rand.Rand, levels int) map[string]any {
 		schema["x-kubernetes-preserve-unknown-fields"] = true
 	}
 	name := oneOf(dice, names...)
-	return ruled(schema, dice, "has(self."+name+")", "!has(self."+name+")", "self == oldSelf")
+	schema = ruled(schema, dice, "has(self."+name+")", "!has(self."+name+")", "self == oldSelf",
+		"self.?"+name+".hasValue()", "!has(self."+name+") || has(oldSelf."+name+")", "self.?"+name+".orValue(null) != 'a'",
+		"has(oldSelf."+name+") ? has(self."+name+") : true")
+	if rules, ok := schema["x-kubernetes-validations"].([]any); ok && dice.IntN(3) == 0 {
+		rules[0].(map[string]any)["fieldPath"] = "." + name
+	}
+	return schema
 }
 
 func randomMap(dice *rand.Rand, levels int) map[string]any {
@@ -98,7 +105,9 @@ func randomMap(dice *rand.Rand, levels int) map[string]any {
 	if _, bounded := schema["maxProperties"]; !bounded {
 		schema["maxProperties"] = 9
 	}
-	return ruled(schema, dice, "self.size() < 3", "self.all(key, key != 'k1')")
+	return ruled(schema, dice, "self.size() < 3", "self.all(key, key != 'k1')", "!('k0' in self)",
+		"self.exists_one(key, key.startsWith('k'))", "self.map(key, key).size() == self.size()",
+		"self.filter(key, key > 'k0').size() < 2", "self.all(key, key in oldSelf)", "self.transformList(k, v, k).isSorted()")
 }
 
 func randomList(dice *rand.Rand, levels int) map[string]any {
@@ -120,7 +129,9 @@ func randomList(dice *rand.Rand, levels int) map[string]any {
 		schema["x-kubernetes-list-type"] = "map"
 		schema["x-kubernetes-list-map-keys"] = []any{"key"}
 	}
-	return ruled(schema, dice, "self.size() != 1", "self.exists(x, true)")
+	return ruled(schema, dice, "self.size() != 1", "self.exists(x, true)", "self.filter(x, x == x).size() < 3",
+		"self.map(x, 1).sum() < 3", "size(self) >= size(oldSelf)", "self.all(x, self.exists_one(y, x == y))",
+		"self.all(i, x, i < 2)", "self.size() == 0 || self[0] == self[self.size() - 1]")
 }
 
 func randomString(dice *rand.Rand, _ int) map[string]any {
@@ -136,7 +147,26 @@ func randomString(dice *rand.Rand, _ int) map[string]any {
 		bound(schema, dice, "minLength", "maxLength", 4)
 	}
 	maybeDefault(schema, dice, "abc")
-	return ruled(schema, dice, "self.startsWith('a')", "self != 'b'", "self.size() > 1 || self == ''", "self == oldSelf")
+	return ruled(schema, dice, textRules(schema)...)
+}
+
+// textRules are rules that go with the type that the format of a text makes of it.
+func textRules(schema map[string]any) []string {
+	switch schema["format"] {
+	case "date", "date-time":
+		return []string{"self.getFullYear() > 2025", "self == oldSelf", "self - self == duration('0s')"}
+	case "duration":
+		return []string{"self > duration('30m')", "self >= oldSelf", "self.getHours() == 1"}
+	case "byte":
+		return []string{"self.size() > 1", "self == oldSelf", "self != b'x'"}
+	}
+	return []string{
+		"self.startsWith('a')", "self != 'b'", "self.size() > 1 || self == ''", "self == oldSelf",
+		"self.matches('^[a-z]*$')", "self.upperAscii() == self", "!self.contains('c')", "self.indexOf('b') < 1",
+		"isQuantity(self) && quantity(self).sign() == 1", "isIP(self)", "self.replace('a', 'b') != self",
+		"self in ['a', 'abc', '1h']", "self.split('b').size() == 1", "int(self) > 1", "!format.dns1123Label().validate(self).hasValue()",
+		"duration(self) > duration('1m')", "isURL(self) || self == 'a'", "'%s!'.format([self]).endsWith('!')",
+	}
 }
 
 func randomInteger(dice *rand.Rand, _ int) map[string]any {
@@ -151,14 +181,15 @@ func randomInteger(dice *rand.Rand, _ int) map[string]any {
 		schema["exclusiveMaximum"], schema["maximum"] = true, 8
 	}
 	maybeDefault(schema, dice, 3)
-	return ruled(schema, dice, "self > 2", "self % 2 == 1", "self >= oldSelf")
+	return ruled(schema, dice, "self > 2", "self % 2 == 1", "self >= oldSelf", "10 / self > 1", "self in [1, 2, 3]",
+		"double(self) / 2.0 > 1.5", "string(self).size() == 1", "self - 9223372036854775807 < 0", "math.abs(self) == self")
 }
 
 func randomNumber(dice *rand.Rand, _ int) map[string]any {
 	schema := map[string]any{"type": "number"}
 	bound(schema, dice, "minimum", "maximum", 9)
 	maybeDefault(schema, dice, 2.5)
-	return ruled(schema, dice, "self < 5.5", "self == self")
+	return ruled(schema, dice, "self < 5.5", "self == self", "int(self) == 2", "self >= oldSelf", "self > 1")
 }
 
 func randomFlag(dice *rand.Rand, _ int) map[string]any {
@@ -168,7 +199,8 @@ func randomFlag(dice *rand.Rand, _ int) map[string]any {
 }
 
 func randomEither(dice *rand.Rand, _ int) map[string]any {
-	return map[string]any{"x-kubernetes-int-or-string": true}
+	schema := map[string]any{"x-kubernetes-int-or-string": true, "maxLength": 12}
+	return ruled(schema, dice, "type(self) == int", "type(self) == string ? self.endsWith('%') : self > 0", "self != '1'", "self == 1")
 }
 
 func bound(schema map[string]any, dice *rand.Rand, least, most string, limit int) {
@@ -193,9 +225,14 @@ func ruled(schema map[string]any, dice *rand.Rand, rules ...string) map[string]a
 		case 0:
 			rule["message"] = "is not as it should be"
 		case 1:
-			rule["messageExpression"] = "'not as it should be: ' + string(type(self) == type(self))"
+			rule["messageExpression"] = oneOf(dice, "'not as it should be: ' + string(1 + 1)", "true ? '' : 'x'", "' '", "'a\\nb'", "string(1 / 0)")
 		case 2:
-			rule["reason"] = oneOf(dice, "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired")
+			rule["reason"] = oneOf(dice, "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
+		}
+		if strings.Contains(rule["rule"].(string), "oldSelf") && dice.IntN(4) == 0 {
+			// Rules about what was before may be asked of what is new, too.
+			rule["rule"] = "!oldSelf.hasValue() || self == oldSelf.value()"
+			rule["optionalOldSelf"] = true
 		}
 		schema["x-kubernetes-validations"] = []any{rule}
 	}

@@ -28,6 +28,7 @@ use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::object::Object;
 use crate::strategy::Part;
+use openapi::scalar::time::Instant;
 use std::sync::Arc;
 
 /// What a plugin may look at besides the object: the workspace as it is, at one revision.
@@ -38,8 +39,8 @@ pub trait Look: Sync {
     /// All objects of a resource in a namespace.
     fn all(&self, resource: (&str, &str), namespace: &str) -> Result<Vec<Object>, ApiError>;
 
-    /// How many there are of a resource in a namespace.
-    fn count(&self, resource: (&str, &str), namespace: &str) -> Result<usize, ApiError>;
+    /// What the objects of a resource use of a quota of their namespace.
+    fn used(&self, quota: &Object, resource: &ResourceDef, now: Instant) -> Result<Tally, ApiError>;
 
     /// A port is given to some service.
     fn is_port_taken(&self, port: u16) -> Result<bool, ApiError>;

@@ -1,11 +1,10 @@
 //! `ResourceQuota`: a namespace uses no more than it may.
 //!
-//! What is used is counted from the objects that are there, at the revision that the write is decided on. Each quota
-//! that an object counts against is written together with it, and only if nobody else did in the meantime: of two
+//! What is used is counted from the objects that are there, at the revision that the write is decided on or later. Each
+//! quota that an object counts against is written together with it, and only if nobody else did in the meantime: of two
 //! writers that would both fit alone, the second one counts again.
 
 use super::Attempt;
-use super::tally::Tally;
 use super::usage;
 use crate::amount::{Amounts, add, amounts, to_value};
 use crate::error::ApiError;
@@ -66,7 +65,7 @@ fn charge_one(quota: &mut Object, hard: &Amounts, object: &Object, attempt: &Att
     if requested.is_empty() {
         return Ok(false);
     }
-    let used = used(quota, attempt)?;
+    let used = attempt.look.used(quota, attempt.resource, attempt.ambient.now())?.into_used();
     let exceeded: Vec<&String> =
         requested.iter().filter(|(name, more)| used[*name].plus(**more) > hard[*name]).map(|(name, _)| name).collect();
     if !exceeded.is_empty() {
@@ -93,19 +92,6 @@ fn requested(quota: &Object, object: &Object, attempt: &Attempt<'_>, hard: &Amou
     }
     requested.retain(|name, amount| hard.contains_key(name) && !amount.is_zero());
     requested
-}
-
-/// What the objects that are there use, of what is limited.
-fn used(quota: &Object, attempt: &Attempt<'_>) -> Result<Amounts, ApiError> {
-    let (resource, namespace) = (attempt.resource, quota.namespace());
-    let place = (&*resource.group, &*resource.plural);
-    let mut tally = Tally::new(quota, std::iter::once(resource), attempt.ambient.now());
-    if tally.counts_only(resource) {
-        tally.add_number(resource, attempt.look.count(place, namespace)?);
-    } else {
-        attempt.look.all(place, namespace)?.iter().for_each(|object| tally.add(resource, object));
-    }
-    Ok(tally.into_used())
 }
 
 fn record(quota: &mut Object, mut used: Amounts, requested: &Amounts) {

@@ -35,6 +35,15 @@ impl Tally {
         self.quota.uid() == quota.uid() && self.quota.get("spec") == quota.get("spec")
     }
 
+    pub fn quota(&self) -> &Object {
+        &self.quota
+    }
+
+    /// Looks at pods at another time. What was counted stays: it must not have been about pods that are going.
+    pub fn at_time(self, now: Instant) -> Self {
+        Self { now, ..self }
+    }
+
     pub fn concerns(&self, resource: &ResourceDef) -> bool {
         self.used.keys().any(|name| is_about(resource, name))
     }

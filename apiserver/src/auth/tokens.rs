@@ -4,6 +4,7 @@ use super::User;
 use super::published::PublicKey;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Whom a token is meant for.
@@ -36,7 +37,21 @@ impl Claims {
     pub fn user(&self) -> User {
         let Self { namespace, name, uid, .. } = self;
         let user = User::authenticated(&User::account_name(namespace, name), User::account_groups(namespace));
-        User { uid: uid.clone(), ..user }
+        User { uid: uid.clone(), extra: self.extra(), ..user }
+    }
+
+    /// Which token it was, and what that is bound to.
+    fn extra(&self) -> BTreeMap<String, Vec<String>> {
+        let mut extra = BTreeMap::new();
+        let mut add =
+            |key: &str, value: String| extra.insert(format!("authentication.kubernetes.io/{key}"), vec![value]);
+        add("credential-id", format!("JTI={}", self.id));
+        if let Some(Bound { kind, name, uid }) = self.bound.as_ref().filter(|bound| bound.kind != "Secret") {
+            let kind = kind.to_lowercase();
+            add(&format!("{kind}-name"), name.clone());
+            add(&format!("{kind}-uid"), uid.clone());
+        }
+        extra
     }
 }
 

@@ -10,8 +10,8 @@ use crate::media::Encoding;
 use crate::object::Object;
 use crate::options::FieldValidation;
 use bytes::Bytes;
-use openapi::builtin::Type;
-use openapi::{Problem, protobuf};
+use openapi::builtin::{Element, Type};
+use openapi::{FieldError, Problem, protobuf};
 use serde_json::{Map, Value, json};
 
 /// An object on its way in.
@@ -22,6 +22,8 @@ pub enum Body {
         encoding: Encoding,
     },
     Tree(Value),
+    /// What became of an object that somebody applied to. Nobody says null of a field by applying: it is no field less.
+    Applied(Value),
     /// What a patch has made of an object: `complaints` are about the patch, and `shown` is what its author is shown of
     /// it if the object cannot be read; the object itself if it is nothing.
     Patched {
@@ -66,7 +68,11 @@ impl Body {
         }
         let (api_version, kind) = (&*resource.api_version(), &*resource.kind);
         let Read { mut tree, complaints } = self.read(api_version, kind)?;
-        expect_kind(&mut tree, api_version, kind).map_err(|why| self.refusal(why))?;
+        expect_version(&mut tree, api_version).map_err(|why| self.refusal(why))?;
+        match self {
+            Self::Patched { .. } => expect_kind(&mut tree, api_version, kind).map_err(|why| self.refusal(why))?,
+            _ => expect_custom_kind(&mut tree, resource)?,
+        }
         let judge = Judge { api_version, kind, validation };
         let warnings = judge.custom(&mut tree, complaints, schema, self)?;
         let object = Object::try_from(tree).map_err(|error| ApiError::bad_request(error.to_string()))?;
@@ -91,7 +97,9 @@ impl Body {
 
     fn read(&self, api_version: &str, kind: &str) -> Result<Read, ApiError> {
         let (bytes, encoding) = match self {
-            Self::Tree(tree) => return Ok(Read { tree: tree.clone(), complaints: Vec::new() }),
+            Self::Tree(tree) | Self::Applied(tree) => {
+                return Ok(Read { tree: tree.clone(), complaints: Vec::new() });
+            }
             Self::Patched { tree, complaints, .. } => {
                 return Ok(Read { tree: tree.clone(), complaints: complaints.clone() });
             }
@@ -119,7 +127,7 @@ impl Body {
             Self::Patched { tree, shown, .. } => {
                 ApiError::invalid_patch(&shown.as_ref().unwrap_or(tree).to_string(), why)
             }
-            Self::Encoded { .. } | Self::Tree(_) => ApiError::bad_request(why),
+            Self::Encoded { .. } | Self::Tree(_) | Self::Applied(_) => ApiError::bad_request(why),
         }
     }
 
@@ -170,18 +178,36 @@ fn yaml(bytes: &[u8]) -> Result<Read, String> {
 
 /// The body may leave out what it is; it may not say something else.
 fn expect_kind(tree: &mut Value, api_version: &str, kind: &str) -> Result<(), String> {
+    expect_version(tree, api_version)?;
+    expect(tree, "kind", kind).map_err(|found| unexpected("kind", &found, kind))
+}
+
+fn expect_version(tree: &mut Value, api_version: &str) -> Result<(), String> {
+    expect(tree, "apiVersion", api_version).map_err(|found| unexpected("API version", &found, api_version))
+}
+
+/// Another kind of the right version is a mistake in the object.
+fn expect_custom_kind(tree: &mut Value, resource: &ResourceDef) -> Result<(), ApiError> {
+    let Err(found) = expect(tree, "kind", &resource.kind) else { return Ok(()) };
+    let name = tree.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let error = FieldError::invalid("kind", &*found, format!("must be {}", resource.kind));
+    Err(ApiError::invalid(&resource.group, &found, name, &[error]))
+}
+
+fn unexpected(what: &str, found: &str, expected: &str) -> String {
+    format!("the {what} in the data ({found}) does not match the expected {what} ({expected})")
+}
+
+/// Fills in a text that is missing; the error is another one that stands in its place.
+fn expect(tree: &mut Value, field: &str, expected: &str) -> Result<(), String> {
     let Some(map) = tree.as_object_mut() else { return Ok(()) };
-    for (field, expected, what) in [("apiVersion", api_version, "API version"), ("kind", kind, "kind")] {
-        match map.get(field).and_then(Value::as_str).filter(|found| !found.is_empty()) {
-            Some(found) if found != expected => {
-                return Err(format!(
-                    "the {what} in the data ({found}) does not match the expected {what} ({expected})"
-                ));
-            }
-            _ => map.insert(field.to_owned(), expected.into()),
-        };
+    match map.get(field).and_then(Value::as_str).filter(|found| !found.is_empty()) {
+        Some(found) if found != expected => Err(found.to_owned()),
+        _ => {
+            map.insert(field.to_owned(), expected.into());
+            Ok(())
+        }
     }
-    Ok(())
 }
 
 const OWNERS: &str = "/metadata/managedFields";
@@ -203,6 +229,7 @@ impl Judge<'_> {
         body: &Body,
     ) -> Result<Vec<String>, ApiError> {
         self.check(tree, ty, &mut complaints, body)?;
+        body.sort(&mut complaints);
         self.refuse_or_keep(&mut complaints, body)?;
         let forgets = forgets_owners(tree);
         openapi::prune(tree, ty);
@@ -223,9 +250,20 @@ impl Judge<'_> {
     ) -> Result<Vec<String>, ApiError> {
         let ty = envelope().ok_or_else(|| ApiError::internal("there is no PartialObjectMetadata"))?;
         let mut outside = envelope_of(tree);
-        self.check(&outside, ty, &mut complaints, body)?;
-        let unknown = schema.prune(tree).into_iter().filter(|path| !path.starts_with("metadata."));
-        complaints.extend(unknown.map(|path| Problem::UnknownField { path }.to_string()));
+        for problem in metadata_problems(&outside, ty) {
+            match problem {
+                Problem::WrongValue { message, .. } => return Err(self.refusal(&message, body)),
+                Problem::UnknownField { path } => {
+                    complaints.push(Problem::UnknownField { path: format!("metadata.{path}") }.to_string());
+                }
+            }
+        }
+        if matches!(body, Body::Applied(_)) {
+            schema.prune_unknown(tree);
+        } else {
+            let unknown = schema.prune(tree).into_iter().filter(|path| !path.starts_with("metadata."));
+            complaints.extend(unknown.map(|path| Problem::UnknownField { path }.to_string()));
+        }
         self.refuse_or_keep(&mut complaints, body)?;
         let forgets = forgets_owners(tree);
         openapi::prune(&mut outside, ty);
@@ -257,7 +295,6 @@ impl Judge<'_> {
 
     /// What the author has to hear, as warnings if not as an error.
     fn refuse_or_keep(&self, complaints: &mut Vec<String>, body: &Body) -> Result<(), ApiError> {
-        body.sort(complaints);
         match self.validation {
             FieldValidation::Strict if !complaints.is_empty() => {
                 Err(self.refusal(&format!("strict decoding error: {}", complaints.join(", ")), body))
@@ -281,6 +318,15 @@ impl Judge<'_> {
         }
         let (kind, version) = (self.kind, self.api_version.rsplit('/').next().unwrap_or_default());
         body.refusal(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+    }
+}
+
+/// What is wrong with metadata, read by itself.
+fn metadata_problems(outside: &Value, envelope: &'static Type) -> Vec<Problem> {
+    let of_metadata = envelope.field("metadata").map(|field| field.element);
+    match (of_metadata, outside.get("metadata")) {
+        (Some(Element::Struct(ty)), Some(metadata)) => openapi::check(metadata, ty.get()),
+        _ => Vec::new(),
     }
 }
 

@@ -45,9 +45,16 @@ impl CustomSchema {
         &self.structural
     }
 
-    /// Takes out what the schema does not know, and says what that was.
+    /// Takes out what the schema does not know, and says what that was; and nulls that it neither allows nor replaces.
     pub fn prune(&self, tree: &mut Value) -> Vec<String> {
-        self.structural.prune(tree)
+        let unknown = self.structural.prune(tree);
+        self.structural.drop_nulls(tree);
+        unknown
+    }
+
+    /// Takes out what the schema does not know. Nulls stay, to be refused: somebody means them.
+    pub fn prune_unknown(&self, tree: &mut Value) {
+        self.structural.prune(tree);
     }
 
     /// Fills in what its author did not say.

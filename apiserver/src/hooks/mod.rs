@@ -26,6 +26,7 @@ mod versions;
 mod view;
 mod webhook;
 
+pub use again::Again;
 pub use ask::{Answering, Ask, Operation, Readmit};
 pub use conditions::{Condition, Conditions, Evaluate, Subject, Unevaluated};
 pub use endpoint::{Endpoint, Service};
@@ -33,7 +34,6 @@ pub use mutate::Changed;
 pub use told::Told;
 pub use versions::Versions;
 
-pub(crate) use again::Again;
 pub(crate) use ask::Kind;
 pub(crate) use matching::{Selector, agreed, meant_version, selects_namespace, selects_object};
 pub(crate) use review::without_objects;

@@ -23,20 +23,14 @@ pub struct Changed {
 }
 
 impl Hooks {
-    /// Lets hooks change the object. When any did, those that want to are asked once more, after the built-in plugins.
-    pub async fn mutate(&self, ask: &Ask<'_>, object: Option<Object>) -> Result<Changed, ApiError> {
+    /// Lets hooks change the object, for one round: in the second, only those are asked who are due.
+    pub async fn round(&self, ask: &Ask<'_>, object: Option<Object>, again: &mut Again) -> Result<Changed, ApiError> {
         if self.mutating.is_empty() || ask.is_exempt() {
             return Ok(Changed { object, told: Told::default(), was_changed: false });
         }
-        let mut run = Run {
-            ask,
-            hooks: &self.mutating,
-            view: View::new(ask, object.map(Cow::Owned)),
-            told: Told::default(),
-            again: Again::default(),
-            was_changed: false,
-        };
-        match run.rounds().await {
+        let view = View::new(ask, object.map(Cow::Owned));
+        let mut run = Run { ask, hooks: &self.mutating, view, told: Told::default(), again, was_changed: false };
+        match run.all().await {
             Ok(()) => Ok(Changed { object: run.view.into_object(), told: run.told, was_changed: run.was_changed }),
             Err(error) => Err(error.with_warnings(run.told.warnings)),
         }
@@ -48,38 +42,26 @@ struct Run<'a> {
     hooks: &'a [Webhook],
     view: View<'a>,
     told: Told,
-    again: Again,
+    again: &'a mut Again,
     was_changed: bool,
 }
 
 impl Run<'_> {
-    async fn rounds(&mut self) -> Result<(), ApiError> {
-        self.round(0).await?;
-        if !self.was_changed {
-            return Ok(());
-        }
-        if let (Some(readmit), Some(before)) = (self.ask.readmit, self.view.object()) {
-            let mut object = before.clone();
-            readmit(&mut object)?;
-            if object != *before {
-                self.again.changed();
-                self.view.put(object);
-            }
-        }
-        self.round(1).await
-    }
-
     /// A hook that was not asked in the first round is not asked in the second.
-    async fn round(&mut self, round: usize) -> Result<(), ApiError> {
+    async fn all(&mut self) -> Result<(), ApiError> {
+        self.again.begin(self.view.object());
+        let round = self.again.round();
         for (index, hook) in self.hooks.iter().enumerate() {
             let Some(version) = hook.wants(self.ask, self.view.object())? else { continue };
             self.view.turn(self.ask, version).await?;
-            if !hook.conditions_hold(self.ask, &self.view)? || (round > 0 && !self.again.is_due(&index)) {
+            if !hook.conditions_hold(self.ask, &self.view)? || !self.again.is_due(&index) {
                 continue;
             }
             self.one(hook, index, &format!("webhook.admission.k8s.io/round_{round}_index_{index}")).await?;
         }
-        self.view.turn(self.ask, None).await
+        self.view.turn(self.ask, None).await?;
+        self.again.end(self.view.object());
+        Ok(())
     }
 
     async fn one(&mut self, hook: &Webhook, index: usize, key: &str) -> Result<(), ApiError> {

@@ -204,8 +204,7 @@ pub(super) fn cap(holdings: &mut Holdings) {
         if count <= UPDATERS_MAX {
             return;
         }
-        let Some(holding) = holdings.get(&owner).cloned() else { continue };
-        let version = holding.api_version.clone();
+        let Some(version) = holdings.get(&owner).map(|holding| holding.api_version.clone()) else { continue };
         let Some(first) = first_of.get(&version) else {
             first_of.insert(version, owner);
             continue;
@@ -216,9 +215,8 @@ pub(super) fn cap(holdings: &mut Holdings) {
         {
             holdings.insert(bucket.clone(), oldest);
         }
-        holdings.remove(&owner);
-        if let Some(ancient) = holdings.get_mut(&bucket) {
-            ancient.fields = holding.fields.union(&ancient.fields);
+        if let (Some(holding), Some(ancient)) = (holdings.remove(&owner), holdings.get_mut(&bucket)) {
+            ancient.fields.absorb(holding.fields);
             // The younger of the two.
             ancient.time = holding.time;
         }

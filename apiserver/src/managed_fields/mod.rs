@@ -32,6 +32,7 @@ pub use step::{Item, Step, StepError};
 use check::{Duplicates, check};
 use holdings::{Holding, Holdings, Operation, Owner};
 use openapi::scalar::time::Instant;
+use ownership::Trouble;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
@@ -72,6 +73,9 @@ pub enum ApplyError {
     Conflicts(Conflicts),
     #[error("failed to create typed {what} object ({object}): {why}")]
     Untyped { what: &'static str, object: String, why: String },
+    /// The object does not fit a version in which somebody owns fields of it.
+    #[error("{0}")]
+    Unconvertible(String),
     #[error("failed to decode managed fields: {0}")]
     Unreadable(#[from] EntryError),
 }
@@ -209,22 +213,27 @@ impl Writer<'_> {
         force: Force,
     ) -> Result<Value, ApplyError> {
         let before = holdings.clone();
-        let found = match ownership::apply(self, schema, holdings, objects, owner, force) {
-            Ok(new) => return Ok(new),
-            Err(found) => found,
+        let mut left = match ownership::apply(self, schema, holdings, objects, owner, force) {
+            Err(Trouble::Conflicts(found)) => found,
+            tried => return tried.map_err(ApplyError::from),
         };
-        let mut left = found;
         if self.name == last_applied::KUBECTL {
             left = last_applied::without_own(left, objects.0, self.api_version, schema);
         }
         if left.is_empty() {
             *holdings = before;
-            left = match ownership::apply(self, schema, holdings, objects, owner, Force::Yes) {
-                Ok(new) => return Ok(new),
-                Err(found) => found,
-            };
+            return Ok(ownership::apply(self, schema, holdings, objects, owner, Force::Yes)?);
         }
         Err(ApplyError::Conflicts(Conflicts::of(&left)))
+    }
+}
+
+impl From<Trouble> for ApplyError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Conflicts(found) => Self::Conflicts(Conflicts::of(&found)),
+            Trouble::Unconvertible(why) => Self::Unconvertible(why),
+        }
     }
 }
 

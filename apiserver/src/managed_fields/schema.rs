@@ -151,10 +151,13 @@ impl<'a> Schema<'a> {
                 let item = node.items().map_or(Self::Deduced, |items| Self::within(spot, items));
                 Shape::List(List { item, kind: Items::Custom(node) })
             }
-            Some(structural::Type::String) => Shape::Scalar(Scalar::Text),
+            // What has a format may be written in other ways than as a text, as far as owning it is concerned.
+            Some(structural::Type::String) => match node.format() {
+                None | Some("" | "byte") => Shape::Scalar(Scalar::Text),
+                Some(_) => Shape::Scalar(Scalar::Any),
+            },
             Some(structural::Type::Boolean) => Shape::Scalar(Scalar::Bool),
             Some(structural::Type::Integer | structural::Type::Number) => Shape::Scalar(Scalar::Number),
-            None if node.is_int_or_string() => Shape::Scalar(Scalar::Any),
             None => Self::Deduced.shape(value),
         }
     }

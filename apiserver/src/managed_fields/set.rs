@@ -74,10 +74,7 @@ impl FieldSet {
         }
         match self.children.entry(step.clone()) {
             Entry::Vacant(place) => drop(place.insert(node.below)),
-            Entry::Occupied(mut child) => {
-                let both = child.get().union(&node.below);
-                child.insert(both);
-            }
+            Entry::Occupied(mut child) => child.get_mut().absorb(node.below),
         }
     }
 
@@ -95,12 +92,19 @@ impl FieldSet {
 
     pub fn union(&self, other: &Self) -> Self {
         let mut union = self.clone();
-        union.members.extend(other.members.iter().cloned());
-        for (step, child) in &other.children {
-            let mine = union.children.entry(step.clone()).or_default();
-            *mine = mine.union(child);
-        }
+        union.absorb(other.clone());
         union
+    }
+
+    /// Takes in all fields of another set. Costs what the other one has, however large this one is.
+    pub fn absorb(&mut self, other: Self) {
+        self.members.extend(other.members);
+        for (step, child) in other.children {
+            match self.children.entry(step) {
+                Entry::Vacant(place) => drop(place.insert(child)),
+                Entry::Occupied(mut mine) => mine.get_mut().absorb(child),
+            }
+        }
     }
 
     pub fn intersection(&self, other: &Self) -> Self {

@@ -199,6 +199,11 @@ pub(crate) fn list<'a>(map: &'a mut Map<String, Value>, field: &str) -> &'a mut 
     }
 }
 
+/// A moment where parts of a second count.
+pub fn precise(now: Instant) -> Value {
+    now.text(Precision::Micros).map_or(Value::Null, Value::String)
+}
+
 /// A moment as objects carry it.
 pub fn timestamp(now: Instant) -> Value {
     now.text(Precision::Seconds).map_or(Value::Null, Value::String)

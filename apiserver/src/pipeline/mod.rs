@@ -1,5 +1,6 @@
 //! What happens to every request, in order. Read [`steps`] top to bottom; so does the request.
 
+mod audit;
 mod authenticate;
 mod authorize;
 mod deadline;
@@ -14,10 +15,11 @@ pub use authenticate::Peer;
 pub use limit::Limits;
 
 use crate::api::Api;
+use crate::audit::Record;
 use crate::auth::Authorized;
 use crate::call::{self, Call, refuse};
 use crate::error::ApiError;
-use crate::options::Query;
+use crate::options::{Deadline, Query};
 use crate::target::Target;
 use crate::verbs;
 use axum::extract::Request;
@@ -29,7 +31,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower::Service;
-use trace::Noted;
+use trace::{Noted, Trace};
 
 /// Answers requests. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -63,30 +65,41 @@ impl Pipeline {
         let (trace, mut noted) = (trace::begin(&self.api, &request), Noted::default());
         let accept = request.headers().get(http::header::ACCEPT).cloned();
         let accept = accept.as_ref().and_then(|value| value.to_str().ok());
-        let answered = panics::caught(self.steps(request, &mut noted)).await; // a bug is a 500, not a dead connection
-        let response = answered.unwrap_or_else(|error| refuse(&error, accept));
+        let answered = panics::caught(self.steps(request, &trace, &mut noted)).await; // a bug is a 500, not a dead connection
+        noted.panicked = answered.is_err();
+        let response = answered.flatten().unwrap_or_else(|error| refuse(&error, accept));
         trace::end(&self.api, trace, noted, response) // request id, metrics, access log
     }
 
     /// Every step finds out one fact about the request, or refuses it.
-    async fn steps(&self, mut request: Request, noted: &mut Noted) -> Result<Response, ApiError> {
+    async fn steps(&self, mut request: Request, trace: &Trace, noted: &mut Noted) -> Result<Response, ApiError> {
         let api = &self.api;
+        let uri = audit::uri(api, &request);
         let workspace = workspace::workspace(api, &mut request)?; // /clusters/{path}/... -> Workspace
         let target = target::target(api, &request, &workspace, noted); // path and method -> Target
         let within = deadline::within(&request, &target)?; // watches are exempt
+        let deadline = within.map(|within| Deadline::now() + within);
         let last = async {
-            let user = authenticate::authenticate(api, &workspace, &mut request).await?; // -> User
-            let user = impersonate::impersonate(api, user, &workspace, &target, &mut request)?; // -> the User that is meant
+            let asking = authenticate::authenticate(api, &workspace, &mut request).await?; // -> User
+            let user = impersonate::impersonate(api, asking.clone(), &workspace, &target, &mut request)?; // -> the User that is meant
+            noted.record = audit::received(api, trace, uri.as_deref(), (&asking, &user), &target, &request);
             let turn = self.limiter.turn(api, &user, &workspace, &target).await?; // not before it is theirs
             let permitted = authorize::authorize(api, &user, workspace, target, &request)?; // -> Authorized<Target>
-            Ok(turn.until_sent(answer(api, permitted, request).await))
+            let answered = answer(api, permitted, request, deadline, noted.record.as_mut()).await;
+            Ok(turn.until_sent(answered))
         };
         deadline::keep(within, last).await
     }
 }
 
 /// The end of the pipeline: a permitted request and its answer.
-async fn answer(api: &Api, target: Authorized<Target>, request: Request) -> Response {
+async fn answer(
+    api: &Api,
+    target: Authorized<Target>,
+    request: Request,
+    deadline: Option<Deadline>,
+    mut record: Option<&mut Record>,
+) -> Response {
     let (parts, body) = request.into_parts();
     let accept = parts.headers.get(http::header::ACCEPT).cloned();
     let method = parts.method.clone();
@@ -96,9 +109,12 @@ async fn answer(api: &Api, target: Authorized<Target>, request: Request) -> Resp
     let read = if target.get().is_watch() { Ok(Bytes::new()) } else { call::read(body).await };
     let answered = match read {
         Ok(body) => {
+            if let Some(record) = record.as_deref_mut().filter(|record| record.wants_request()) {
+                record.request(&body);
+            }
             let host = parts.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
             let authority = parts.uri.authority().map(|authority| authority.as_str()).or(host).map(str::to_owned);
-            let call = Call { authority, query, headers: parts.headers, body };
+            let call = Call { authority, query, headers: parts.headers, body, deadline };
             verbs::dispatch(api, target, &call).await
         }
         Err(error) => Err(error),
@@ -108,7 +124,10 @@ async fn answer(api: &Api, target: Authorized<Target>, request: Request) -> Resp
     if method == http::Method::HEAD {
         *response.body_mut() = axum::body::Body::empty();
     }
-    // Whoever uses what is going to go is told, whatever they do with it.
-    call::warn(&mut response, warning.as_slice());
-    response
+    // Whoever uses what is going to go is told before anything else, whatever they do with it.
+    call::warn_first(&mut response, warning.as_slice());
+    match record {
+        Some(record) => audit::kept(record, response).await,
+        None => response,
+    }
 }

@@ -14,6 +14,6 @@ pub(super) fn target(api: &Api, request: &Request, workspace: &Workspace, noted:
     let parsed = Target::parse(request.method(), request.uri().path(), watching, workspace, &served);
     // Whoever may not know what is served is refused before that is said.
     let target = parsed.unwrap_or_else(|error| Target::Nowhere(Box::new(error)));
-    *noted = Some(metrics::Request::about(&target));
+    noted.about = Some(metrics::Request::about(&target));
     target
 }

@@ -1,6 +1,8 @@
 //! Names every request, counts it, and notes what became of it.
 
+use super::audit;
 use crate::api::Api;
+use crate::audit::Record;
 use crate::metrics;
 use axum::extract::Request;
 use axum::response::Response;
@@ -14,13 +16,18 @@ const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 const AUDIT_ID_BYTES_MAX: usize = 64;
 
 /// What is found out about a request on its way in.
-pub(super) type Noted = Option<metrics::Request>;
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    pub(super) about: Option<metrics::Request>,
+    pub(super) record: Option<Record>,
+    pub(super) panicked: bool,
+}
 
 /// What is known of a request before anything is done with it.
 #[derive(Debug)]
 pub(super) struct Trace {
     started: Instant,
-    id: Option<HeaderValue>,
+    pub(super) id: Option<HeaderValue>,
     method: Method,
     path: String,
 }
@@ -35,7 +42,8 @@ pub(super) fn begin(api: &Api, request: &Request) -> Trace {
 pub(super) fn end(api: &Api, trace: Trace, noted: Noted, mut response: Response) -> Response {
     let Trace { started, id, method, path } = trace;
     let took = started.elapsed();
-    if let Some(about) = noted {
+    audit::answered(api, &noted, response.status());
+    if let Some(about) = noted.about {
         api.metrics.answered(about, response.status(), took);
     }
     tracing::debug!(%method, path, code = response.status().as_u16(), took_us = took.as_micros() as u64, "answered");

@@ -25,6 +25,7 @@ mod validate;
 pub use check::check;
 pub use conditions::MatchConditions;
 pub use look::{ParamKind, PolicyLook};
+pub use mutate::PolicyKey;
 pub use typing::type_checking;
 
 use crate::object::Object;

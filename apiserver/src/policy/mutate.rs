@@ -19,24 +19,30 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 impl Policies {
-    /// Lets policies change the object. When any did, those that want to are asked once more, after the built-in plugins.
-    pub fn mutate(&self, ask: &Ask<'_>, look: &dyn PolicyLook, object: Object) -> Result<Changed, ApiError> {
+    /// Lets policies change the object, for one round: in the second, only those are asked who are due.
+    pub fn round(
+        &self,
+        ask: &Ask<'_>,
+        look: &dyn PolicyLook,
+        object: Object,
+        again: &mut Again<PolicyKey>,
+    ) -> Result<Changed, ApiError> {
         // There is nothing to change in what is deleted.
         let is_idle = self.mutating.is_empty() || ask.operation == Operation::Delete;
         if is_idle || ask.is_exempt_from_policies() {
             return Ok(Changed { object: Some(object), told: Told::default(), was_changed: false });
         }
-        let mut rounds = Rounds {
+        let mut run = Run {
             ask,
             look,
             authority: Authority::new(ask),
             view: View::new(ask, Some(Cow::Owned(object))),
-            again: Again::default(),
+            again,
             was_changed: false,
             errors: Vec::new(),
         };
-        rounds.all(&self.mutating)?;
-        Ok(Changed { object: rounds.view.into_object(), told: Told::default(), was_changed: rounds.was_changed })
+        run.all(&self.mutating)?;
+        Ok(Changed { object: run.view.into_object(), told: Told::default(), was_changed: run.was_changed })
     }
 }
 
@@ -49,49 +55,44 @@ struct Invocation<'p> {
 }
 
 /// Policy, binding, and namespace and name of the param.
-type Key = (String, String, Option<(String, String)>);
+pub type PolicyKey = (String, String, Option<(String, String)>);
 
 impl Invocation<'_> {
-    fn key(&self) -> Key {
+    fn key(&self) -> PolicyKey {
         let param = self.param.as_ref().map(|param| (param.namespace().to_owned(), param.name().to_owned()));
         (self.policy.name.clone(), self.binding.name.clone(), param)
     }
 }
 
-struct Rounds<'a> {
+struct Run<'a> {
     ask: &'a Ask<'a>,
     look: &'a dyn PolicyLook,
     authority: Authority,
     view: View<'a>,
-    again: Again<Key>,
+    again: &'a mut Again<PolicyKey>,
     was_changed: bool,
     /// What went wrong, and the reason that is told of it, where it may not be ignored.
     errors: Vec<(String, &'static str)>,
 }
 
-impl Rounds<'_> {
+impl Run<'_> {
     fn all(&mut self, policies: &[Policy<Mutations>]) -> Result<(), ApiError> {
-        self.round(policies, true)?;
-        if !self.was_changed {
-            return Ok(());
+        self.again.begin(self.view.object());
+        self.policies(policies)?;
+        if self.was_changed {
+            // Even the last one to change it is asked again.
+            self.again.changed();
         }
-        self.again.changed();
-        if let (Some(readmit), Some(before)) = (self.ask.readmit, self.view.object()) {
-            let mut object = before.clone();
-            readmit(&mut object)?;
-            if object != *before {
-                self.view.put(object);
-            }
-        }
-        self.round(policies, false)
+        self.again.end(self.view.object());
+        Ok(())
     }
 
-    fn round(&mut self, policies: &[Policy<Mutations>], is_first: bool) -> Result<(), ApiError> {
+    fn policies(&mut self, policies: &[Policy<Mutations>]) -> Result<(), ApiError> {
         let invocations: Vec<_> = policies.iter().flat_map(|policy| self.invocations(policy)).collect();
         if !invocations.is_empty() {
             let namespace = namespace_of(self.ask, self.look)?;
             for invocation in &invocations {
-                self.invoke(invocation, namespace.as_ref(), is_first)?;
+                self.invoke(invocation, namespace.as_ref())?;
             }
         }
         self.show(None).map_err(ApiError::internal)?;
@@ -163,7 +164,7 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    fn invoke(&mut self, of: &Invocation<'_>, namespace: Option<&Value>, is_first: bool) -> Result<(), ApiError> {
+    fn invoke(&mut self, of: &Invocation<'_>, namespace: Option<&Value>) -> Result<(), ApiError> {
         if let Err(why) = self.show(of.version.clone()) {
             self.misconfigured(of.policy, None, &why);
             return Ok(());
@@ -177,7 +178,7 @@ impl Rounds<'_> {
             }
         }
         let key = of.key();
-        if !is_first && !self.again.is_due(&key) {
+        if !self.again.is_due(&key) {
             return Ok(());
         }
         if self.mutations(of, namespace)? {

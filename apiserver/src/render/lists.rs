@@ -116,7 +116,7 @@ pub fn list(
         Form { encoding, shape: Shape::Table } => {
             let rows = parsed(page)?;
             let rows = rows.iter().map(|object| table::row(resource, object, include, now)).collect();
-            let table = table::around(head.metadata, &table::columns(resource), rows);
+            let table = table::around(said_only(head.metadata), &table::columns(resource), rows);
             Ok(Bytes::from(text(&table, encoding)).into())
         }
         Form { encoding, shape } => {
@@ -128,6 +128,14 @@ pub fn list(
             whole(head, items, encoding)
         }
     }
+}
+
+/// A table says nothing of a next page that there is not.
+fn said_only(mut metadata: Value) -> Value {
+    if let Some(map) = metadata.as_object_mut() {
+        map.retain(|_, value| value != "");
+    }
+    metadata
 }
 
 fn partial(head: ListHead) -> ListHead {

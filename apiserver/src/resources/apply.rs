@@ -127,7 +127,7 @@ impl Resources {
         if let (FieldValidation::Strict, Some(first)) = (wanted.options.validation, warnings.first()) {
             return Err(ApiError::bad_request(format!("error strict decoding YAML: {first}")));
         }
-        let Decoded { object, .. } = Body::Tree(tree).decode(resource, FieldValidation::Ignore)?;
+        let Decoded { object, .. } = Body::Applied(tree).decode(resource, FieldValidation::Ignore)?;
         Ok(Decoded { object: crate::convert::to_storage(object, resource), warnings })
     }
 }
@@ -189,7 +189,7 @@ pub(super) fn refusal(error: &ApplyError) -> ApiError {
     match error {
         ApplyError::Conflicts(conflicts) => ApiError::apply_conflict(conflicts),
         ApplyError::Entries => ApiError::bad_request(error.to_string()),
-        ApplyError::Untyped { .. } => ApiError::untyped(error.to_string()),
+        ApplyError::Untyped { .. } | ApplyError::Unconvertible(_) => ApiError::untyped(error.to_string()),
         ApplyError::Unreadable(_) => ApiError::internal(error.to_string()),
     }
 }

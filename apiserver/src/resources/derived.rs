@@ -12,9 +12,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use storage::{Revision, Snapshot};
 
-/// Workspaces for which it is kept. For others it is made when somebody asks.
-const KEPT_MAX: usize = 10_000;
-
 /// What was made, as of a mark.
 #[derive(Debug)]
 pub(super) struct AsOf<T> {
@@ -32,13 +29,15 @@ impl<T> Clone for AsOf<T> {
 #[derive(Debug)]
 pub(super) struct Derived<T> {
     mark: Mark,
+    /// Workspaces for which it is kept. For others it is made when somebody asks.
+    kept_max: usize,
     /// Nothing else is locked, and nothing is read, while this is held.
     kept: Mutex<HashMap<Workspace, AsOf<T>>>,
 }
 
 impl<T> Derived<T> {
-    pub(super) fn new(mark: Mark) -> Self {
-        Self { mark, kept: Mutex::default() }
+    pub(super) fn new(mark: Mark, kept_max: usize) -> Self {
+        Self { mark, kept_max, kept: Mutex::default() }
     }
 
     /// `make` is given the objects, and what was made of them before.
@@ -65,7 +64,7 @@ impl<T> Derived<T> {
 
     fn keep(&self, workspace: &Workspace, made: &AsOf<T>) {
         let mut kept = self.kept.lock();
-        if kept.len() >= KEPT_MAX && !kept.contains_key(workspace) {
+        if kept.len() >= self.kept_max && !kept.contains_key(workspace) {
             // Any will do: it is made again when it is asked for.
             if let Some(other) = kept.keys().next().cloned() {
                 kept.remove(&other);

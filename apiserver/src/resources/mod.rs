@@ -6,6 +6,7 @@
 mod account;
 mod apply;
 mod binding;
+mod counts;
 mod create;
 mod delete;
 mod derived;
@@ -44,6 +45,7 @@ use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
 use bytes::Bytes;
+use counts::Counts;
 use gate::Gates;
 use rules::Rulebooks;
 use served::Catalogs;
@@ -61,6 +63,7 @@ struct Inner {
     store: Store,
     catalogs: Catalogs,
     gates: Gates,
+    counts: Counts,
     rulebooks: Rulebooks,
     ambient: Ambient,
     attendant: Arc<dyn Attendant>,
@@ -89,8 +92,8 @@ impl Resources {
     /// The same with somebody who looks after some of the kinds.
     pub fn attended(store: Store, catalog: Arc<Catalog>, ambient: Ambient, attendant: Arc<dyn Attendant>) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        let rulebooks = Rulebooks::default();
-        Self { inner: Arc::new(Inner { store, catalogs, gates, rulebooks, ambient, attendant }) }
+        let (rulebooks, counts) = (Rulebooks::default(), Counts::default());
+        Self { inner: Arc::new(Inner { store, catalogs, gates, counts, rulebooks, ambient, attendant }) }
     }
 
     pub fn ambient(&self) -> &Ambient {

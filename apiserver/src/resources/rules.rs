@@ -12,6 +12,9 @@ use crate::place::{Collection, Workspace};
 use std::sync::Arc;
 use storage::{Entry, Snapshot};
 
+/// Rules that are kept: some 50 KB where all that Kubernetes binds is bound, and made within a millisecond.
+const RULES_MAX: usize = 1_000;
+
 /// The rules of all workspaces that somebody asked for.
 #[derive(Debug)]
 pub(super) struct Rulebooks {
@@ -22,7 +25,7 @@ pub(super) struct Rulebooks {
 
 impl Default for Rulebooks {
     fn default() -> Self {
-        Self { derived: Derived::new(Mark::Rules), none: Arc::default() }
+        Self { derived: Derived::new(Mark::Rules, RULES_MAX), none: Arc::default() }
     }
 }
 
@@ -76,7 +79,8 @@ impl Resources {
         let grant = Grant { resource: &resource.plural, namespace: at.namespace.as_deref(), name, new, old };
         match escalation::confirm(&rules, user, &grant) {
             Ok(()) => Ok(Some(Beside::Unmoved(Mark::Rules, marked))),
-            Err(Escalation::Role(RoleError::NotFound { kind, name })) => Err(ApiError::no_such_role(kind, &name)),
+            // Kubernetes speaks of what is written, and names the role.
+            Err(Escalation::Role(RoleError::NotFound { name, .. })) => Err(ApiError::not_found(resource, &name)),
             Err(Escalation::Role(error)) => Err(ApiError::unexplained(error.to_string())),
             Err(refused) => Err(ApiError::forbidden(resource, new.name(), &refused.to_string())),
         }

@@ -199,9 +199,13 @@ fn scale_of(resource: &ResourceDef, object: &Object) -> Value {
     let metadata = |field: &str| object.pointer(&["metadata", field]).cloned().unwrap_or(Value::Null);
     let (wanted, there, selector) = counted(resource, object);
     let mut spec = json!({ "replicas": wanted });
-    // Zero is what is left out.
+    let mut status = json!({ "replicas": there, "selector": selector });
+    // Zero, and no selector, is what is left out.
     if spec["replicas"] == 0 {
         spec = json!({});
+    }
+    if status["selector"] == "" {
+        status = json!({ "replicas": there });
     }
     json!({
         "kind": KIND, "apiVersion": API_VERSION,
@@ -210,7 +214,7 @@ fn scale_of(resource: &ResourceDef, object: &Object) -> Value {
             "resourceVersion": metadata("resourceVersion"), "creationTimestamp": metadata("creationTimestamp"),
         },
         "spec": spec,
-        "status": { "replicas": there, "selector": selector },
+        "status": status,
     })
 }
 

@@ -13,6 +13,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use storage::{Entry, Revision, Snapshot};
 
+/// Catalogs that are kept: what they describe is shared, and they are slow to make.
+const CATALOGS_MAX: usize = 10_000;
+
 /// The catalogs of all workspaces that somebody asked for.
 #[derive(Debug)]
 pub(super) struct Catalogs {
@@ -39,7 +42,7 @@ struct Known {
 
 impl Catalogs {
     pub(super) fn new(base: Arc<Catalog>) -> Self {
-        Self { base, interned: Interned::default(), derived: Derived::new(Mark::Definitions) }
+        Self { base, interned: Interned::default(), derived: Derived::new(Mark::Definitions, CATALOGS_MAX) }
     }
 }
 

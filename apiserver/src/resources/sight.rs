@@ -1,9 +1,10 @@
 //! A workspace at one revision, as those see it who decide on a write; and what is written beside an object.
 
+use super::counts::Count;
 use super::create::stamp;
 use super::write::mark_of;
 use super::{Resources, parse, write};
-use crate::admission::Look;
+use crate::admission::{Look, Tally};
 use crate::allocate::Beside;
 use crate::attend::Around;
 use crate::auth::{Attributes, Decision, User};
@@ -12,6 +13,7 @@ use crate::error::ApiError;
 use crate::keyspace;
 use crate::object::{Object, draft};
 use crate::place::{Collection, ObjectRef, Workspace};
+use openapi::scalar::time::Instant;
 use std::collections::HashSet;
 use std::sync::Arc;
 use storage::{Expect, Revision, Snapshot, Txn};
@@ -124,9 +126,11 @@ impl Look for Sight<'_> {
         entries.map(|entry| parse(&entry?.version.value)).collect()
     }
 
-    fn count(&self, resource: (&str, &str), namespace: &str) -> Result<usize, ApiError> {
-        let Some(collection) = self.collection(resource, namespace) else { return Ok(0) };
-        Ok(self.snapshot.count(keyspace::range(&collection)?)?)
+    fn used(&self, quota: &Object, resource: &ResourceDef, now: Instant) -> Result<Tally, ApiError> {
+        let place = (&*resource.group, &*resource.plural);
+        let collection = self.collection(place, quota.namespace()).ok_or_else(ApiError::no_such_path)?;
+        let count = Count { quota, resource, range: keyspace::range(&collection)?, now };
+        self.resources.inner.counts.used(&self.resources.inner.store, &self.snapshot, &count)
     }
 
     fn resource_of(&self, api_version: &str, kind: &str) -> Option<Arc<ResourceDef>> {

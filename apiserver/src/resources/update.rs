@@ -45,8 +45,8 @@ impl Resources {
         check_identity(target, &new)?;
         let told = Told::about("UpdateOptions", &request.options);
         let how = How::of(&request.options, &told);
+        told.restart(&warnings);
         if part == Part::Main && resource.traits.create_on_update && self.find(target)?.is_none() {
-            told.restart(&warnings);
             return self.create_by_update(at, how, new).await;
         }
         let change = Update { resources: self, at, part, new, warnings, how };

@@ -4,7 +4,7 @@
 use super::{Found, Resources, parse};
 use crate::catalog::ResourceDef;
 use crate::convert;
-use crate::custom::Conversion;
+use crate::custom::{Conversion, Custom};
 use crate::error::ApiError;
 use crate::hooks::{Endpoint, conversion};
 use crate::object::Object;
@@ -68,12 +68,11 @@ impl Resources {
         let Some(custom) = resource.custom() else {
             return Ok(objects.into_iter().map(|object| convert::from_storage(object, resource)).collect());
         };
+        let mut objects = objects;
+        objects.iter_mut().for_each(|object| complete_as_kept(custom, object));
         let mut objects = self.converted(&at.workspace, resource, objects, &resource.api_version()).await?;
         for object in &mut objects {
-            object.as_tree(|tree| {
-                custom.schema.prune(tree);
-                custom.schema.complete(tree);
-            });
+            object.as_tree(|tree| drop(custom.schema.prune(tree)));
         }
         Ok(objects)
     }
@@ -138,6 +137,18 @@ impl Resources {
     }
 }
 
+/// Makes a stored object what the version that it is kept in asks for now. Other versions fill in nothing of their own:
+/// what is read of an object does not depend on who reads.
+fn complete_as_kept(custom: &Custom, object: &mut Object) {
+    let version = object.text(&["apiVersion"]).rsplit('/').next().unwrap_or_default();
+    let Some(schema) = custom.versions.get(version) else { return };
+    let schema = schema.clone();
+    object.as_tree(|tree| {
+        schema.prune(tree);
+        schema.complete(tree);
+    });
+}
+
 /// Somebody else has to be asked before an object can be shown.
 pub(super) fn has_to_be_asked_for(resource: &ResourceDef) -> bool {
     resource.custom().is_some_and(|custom| matches!(custom.conversion, Conversion::Webhook(_)))
@@ -152,11 +163,9 @@ pub(super) fn shown_at_once(resource: &ResourceDef, bytes: Bytes, modified: Revi
     match resource.custom() {
         None => object = convert::from_storage(object, resource),
         Some(custom) => {
+            complete_as_kept(custom, &mut object);
             object.map_mut().insert("apiVersion".to_owned(), resource.api_version().into());
-            object.as_tree(|tree| {
-                custom.schema.prune(tree);
-                custom.schema.complete(tree);
-            });
+            object.as_tree(|tree| drop(custom.schema.prune(tree)));
         }
     }
     Value::from(object).to_string().into()

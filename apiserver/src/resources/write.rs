@@ -11,7 +11,7 @@ use crate::custom::{Definition, check_rules};
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
-use crate::options::{DeleteOptions, WriteOptions};
+use crate::options::{Deadline, DeleteOptions, WriteOptions};
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::policy;
 use crate::strategy::{self, Part, definitions};
@@ -48,20 +48,26 @@ impl<'a> How<'a> {
 pub(super) struct Told {
     warnings: Mutex<Vec<String>>,
     options: Value,
+    deadline: Option<Deadline>,
 }
 
 impl Told {
     /// `kind`: of the options that the write came with.
     pub(super) fn about(kind: &str, options: &WriteOptions) -> Self {
-        Self { warnings: Mutex::default(), options: options.told(kind) }
+        Self { warnings: Mutex::default(), options: options.told(kind), deadline: options.deadline }
     }
 
     pub(super) fn about_delete(options: &DeleteOptions) -> Self {
-        Self { warnings: Mutex::default(), options: options.told() }
+        Self { warnings: Mutex::default(), options: options.told(), deadline: options.deadline }
     }
 
     pub(super) fn options(&self) -> &Value {
         &self.options
+    }
+
+    /// When the author does not wait any more.
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        self.deadline
     }
 
     pub(super) fn add(&self, warnings: Vec<String>) {
@@ -111,13 +117,6 @@ pub(super) fn settle(resource: &ResourceDef, object: &mut Object) {
     }
 }
 
-/// What is wrong with a new object.
-pub(super) fn errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<FieldError> {
-    let mut errors = schema_errors_of_new(resource, object);
-    errors.extend(policy::check(object));
-    errors
-}
-
 /// Events are known by the group that they were in first, through whichever they come.
 const EVENTS: &str = "events.k8s.io";
 
@@ -137,19 +136,23 @@ fn as_sent(object: &Object, resource: &ResourceDef) -> Value {
     Value::from(crate::convert::from_storage(object.clone(), resource))
 }
 
-fn schema_errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<FieldError> {
+/// What is wrong with a new object.
+pub(super) fn errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<FieldError> {
     if let Some(ty) = judged_as_sent(resource) {
         return openapi::validation::create(&as_sent(object, resource), ty);
     }
     match (resource.custom(), resource.stored_type()) {
         (Some(custom), _) => custom.schema.validate(object, None, resource.namespaced),
-        (None, Some(ty)) => object.as_tree(|tree| {
-            let mut errors = openapi::validation::create(tree, ty);
-            if is_definition(resource) {
-                errors.extend(check_rules(tree, None, &errors));
-            }
-            errors
-        }),
+        (None, Some(ty)) => {
+            let expressions = policy::check(object);
+            object.as_tree(|tree| {
+                let mut errors = openapi::validation::create_knowing(tree, ty, expressions);
+                if is_definition(resource) {
+                    errors.extend(check_rules(tree, None, &errors));
+                }
+                errors
+            })
+        }
         (None, None) => Vec::new(),
     }
 }
@@ -163,19 +166,18 @@ pub(super) fn warnings(resource: &ResourceDef, object: &mut Object, old: Option<
     object.as_tree(|tree| openapi::validation::warnings(tree, old.as_ref()))
 }
 
-/// What is wrong with an object in the place of another.
-pub(super) fn errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
-    let mut errors = schema_errors_of_change(resource, part, new, old);
-    let wrong = policy::check(new);
+/// What is wrong with the expressions of an object. What was accepted once is not refused for having been there.
+fn new_mistakes(new: &Object, old: &Object) -> Vec<FieldError> {
+    let mut wrong = policy::check(new);
     if !wrong.is_empty() {
-        // What was accepted once is not refused for having been there.
         let before = policy::check(old);
-        errors.extend(wrong.into_iter().filter(|error| !before.contains(error)));
+        wrong.retain(|error| !before.contains(error));
     }
-    errors
+    wrong
 }
 
-fn schema_errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
+/// What is wrong with an object in the place of another.
+pub(super) fn errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
     if let Some(ty) = judged_as_sent(resource) {
         return openapi::validation::update(&as_sent(new, resource), &as_sent(old, resource), ty);
     }
@@ -187,12 +189,13 @@ fn schema_errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object,
         (None, Some(ty)) => ty,
         (None, None) => return Vec::new(),
     };
+    let expressions = new_mistakes(new, old);
     // A part that has rules of its own has been held against the old object.
     let old = Value::from(if strategy::has_own_rules(part) { new.clone() } else { old.clone() });
     new.as_tree(|tree| match part {
         Part::Status => openapi::validation::update_status(tree, &old, ty),
         _ => {
-            let mut errors = openapi::validation::update(tree, &old, ty);
+            let mut errors = openapi::validation::update_knowing(tree, &old, ty, expressions);
             if is_definition(resource) {
                 errors.extend(check_rules(tree, Some(&old), &errors));
             }

@@ -50,11 +50,11 @@ fn success(mut details: Value) -> Value {
 fn options(call: &Call) -> Result<DeleteOptions, ApiError> {
     let bytes = call.body.clone();
     if bytes.is_empty() {
-        return DeleteOptions::read(&call.query, None);
+        return Ok(DeleteOptions::read(&call.query, None)?.until(call.deadline));
     }
     let encoding = Encoding::of_body(call.content_type())?;
     let tree = crate::body::Body::Encoded { bytes, encoding }.tree()?;
-    DeleteOptions::read(&call.query, Some(&tree))
+    Ok(DeleteOptions::read(&call.query, Some(&tree))?.until(call.deadline))
 }
 
 pub(super) async fn delete_collection(

@@ -21,7 +21,8 @@ pub(super) async fn patch(
     let part = Part::of_subresource(subresource).ok_or_else(ApiError::no_such_path)?;
     let form = call.form_of(at.get().resource(), Offer::OBJECTS)?;
     let kind = PatchKind::of_content_type(call.content_type())?;
-    let options = WriteOptions::parse_patch(&call.query, kind == PatchKind::Apply, call.user_agent())?;
+    let options =
+        WriteOptions::parse_patch(&call.query, kind == PatchKind::Apply, call.user_agent())?.until(call.deadline);
     let body = PatchBody { kind, bytes: call.body.clone() };
     let written = api.resources.patch(at, part, &body, &options).await?;
     answer(api, call, at.get().resource(), form, &written)

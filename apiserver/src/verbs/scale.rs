@@ -25,14 +25,15 @@ pub(super) async fn scale(
     let Scaled { scale, warnings } = match verb {
         Verb::Get => Scaled { scale: api.resources.scale(at).await?, warnings: Vec::new() },
         Verb::Update => {
-            let options = WriteOptions::parse(&call.query, "UpdateOptions", call.user_agent())?;
+            let options = WriteOptions::parse(&call.query, "UpdateOptions", call.user_agent())?.until(call.deadline);
             let body = call.object()?;
             is_of(at.get(), &body)?;
             api.resources.update_scale(at, &body, &options).await?
         }
         _ => {
             let kind = PatchKind::of_content_type(call.content_type())?;
-            let options = WriteOptions::parse_patch(&call.query, kind == PatchKind::Apply, call.user_agent())?;
+            let options = WriteOptions::parse_patch(&call.query, kind == PatchKind::Apply, call.user_agent())?
+                .until(call.deadline);
             let body = PatchBody { kind, bytes: call.body.clone() };
             api.resources.patch_scale(at, &body, &options).await?
         }

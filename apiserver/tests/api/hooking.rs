@@ -3,6 +3,7 @@
 use crate::stage::Stage;
 use apiserver::pipeline::Peer;
 use axum::Router;
+use axum::extract::RawQuery;
 use axum::routing::post;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -41,9 +42,18 @@ pub(crate) async fn https(router: Router) -> (String, String) {
 
 /// A hook that answers as `answer` does; yields how it is reached.
 async fn hook(answer: fn(&Value) -> Value) -> Value {
-    let router = Router::new()
-        .route("/", post(async move |asked: String| answer(&serde_json::from_str(&asked).unwrap()).to_string()));
-    let (url, pem) = https(router).await;
+    let (told, _) = tokio::sync::mpsc::channel(1);
+    hook_hearing(answer, told).await
+}
+
+/// The same, that passes on the query that it was asked with.
+async fn hook_hearing(answer: fn(&Value) -> Value, told: tokio::sync::mpsc::Sender<String>) -> Value {
+    let ask = async move |RawQuery(query): RawQuery, asked: String| {
+        // Not everybody listens.
+        drop(told.try_send(query.unwrap_or_default()));
+        answer(&serde_json::from_str(&asked).unwrap()).to_string()
+    };
+    let (url, pem) = https(Router::new().route("/", post(ask))).await;
     json!({ "url": format!("{url}/"), "caBundle": STANDARD.encode(pem) })
 }
 
@@ -99,6 +109,66 @@ async fn a_hook_changes_what_is_written_and_another_refuses_it() {
     stage.ask(&format!("DELETE {CONFIGMAPS}/a")).await.refused(400);
     stage.ask(&format!("DELETE {CONFIGURATIONS}/{}/h", validating.0)).await.expect(200);
     stage.ask(&format!("DELETE {CONFIGMAPS}/a")).await.expect(200);
+}
+
+/// Labels what has no such label, and tells how often it was asked by the value of another.
+fn counts(asked: &Value) -> Value {
+    let labels = &asked["request"]["object"]["metadata"]["labels"];
+    let asked_before = labels["asked"].as_str().map_or(0, |text| text.parse::<u32>().unwrap());
+    let patch = json!([{ "op": "add", "path": "/metadata/labels/asked", "value": (asked_before + 1).to_string() }]);
+    let patch = STANDARD.encode(patch.to_string());
+    review(asked, json!({ "allowed": true, "patchType": "JSONPatch", "patch": patch }))
+}
+
+/// A policy that says in a label whether it saw what the hook did, and reacts to that.
+async fn policy(stage: &Stage, again: &str) {
+    let expression =
+        "Object{metadata: Object.metadata{labels: {'policy': 'asked' in object.metadata.labels ? 'after' : 'before'}}}";
+    let rule =
+        json!({ "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"] });
+    let mutation = json!({ "patchType": "ApplyConfiguration", "applyConfiguration": { "expression": expression } });
+    let spec = json!({
+        "matchConstraints": { "resourceRules": [rule] }, "mutations": [mutation], "reinvocationPolicy": again,
+    });
+    let made = json!({ "metadata": { "name": "p" }, "spec": spec });
+    stage.send(&format!("POST {CONFIGURATIONS}/mutatingadmissionpolicies"), &made).await.expect(201);
+    let bound = json!({ "metadata": { "name": "p" }, "spec": { "policyName": "p" } });
+    stage.send(&format!("POST {CONFIGURATIONS}/mutatingadmissionpolicybindings"), &bound).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_policy_sees_what_a_hook_changed_and_a_hook_what_the_policy_made_of_it() {
+    let check = async |of_policy: &str, of_hook: &str, expect: Value| {
+        let stage = Stage::new().await;
+        policy(&stage, of_policy).await;
+        let mutating = ("mutatingwebhookconfigurations", "MutatingWebhookConfiguration");
+        configure(&stage, mutating.0, mutating.1, hook(counts).await, &["CREATE"]).await;
+        let patch = json!([{ "op": "add", "path": "/webhooks/0/reinvocationPolicy", "value": of_hook }]).to_string();
+        let path = format!("PATCH {CONFIGURATIONS}/{}/h", mutating.0);
+        stage.send_as(&path, "application/json-patch+json", patch).await.expect(200);
+        let object = json!({ "metadata": { "name": "a", "labels": { "own": "1" } } });
+        let made = stage.send(&format!("POST {CONFIGMAPS}"), &object).await.expect(201);
+        assert_eq!(made["metadata"]["labels"], expect, "{of_policy} {of_hook}");
+    };
+    check("Never", "Never", json!({ "own": "1", "asked": "1", "policy": "before" })).await;
+    check("IfNeeded", "Never", json!({ "own": "1", "asked": "1", "policy": "after" })).await;
+    check("IfNeeded", "IfNeeded", json!({ "own": "1", "asked": "2", "policy": "after" })).await;
+    check("Never", "IfNeeded", json!({ "own": "1", "asked": "1", "policy": "before" })).await;
+}
+
+#[tokio::test]
+async fn a_hook_is_told_how_long_somebody_waits() {
+    let stage = Stage::new().await;
+    let (told, mut heard) = tokio::sync::mpsc::channel(4);
+    let config = hook_hearing(refuses, told).await;
+    configure(&stage, "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", config, &["CREATE"]).await;
+    let object = json!({ "metadata": { "name": "a" } });
+    for (asked, expect) in [("", "timeout=10s"), ("?timeout=3s", "timeout=3s"), ("?timeout=30s", "timeout=10s")] {
+        stage.send(&format!("POST {CONFIGMAPS}{asked}"), &object).await.refused(400);
+        assert_eq!(heard.recv().await.unwrap(), expect);
+    }
+    stage.configmap("b", json!({ "seen": "yes" })).await;
+    stage.ask(&format!("DELETE {CONFIGMAPS}/b?timeout=2s")).await.expect(200);
 }
 
 #[tokio::test]

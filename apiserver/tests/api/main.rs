@@ -3,11 +3,13 @@
 
 mod applying;
 mod asking;
+mod auditing;
 mod crowding;
 mod defining;
 mod deleting;
 mod discovering;
 mod doors;
+mod enduring;
 mod hooking;
 mod listing;
 mod patching;
@@ -16,6 +18,7 @@ mod policing;
 mod ruling;
 mod stage;
 mod strange;
+mod versioning;
 mod vouching;
 mod watching;
 mod writing;

@@ -171,7 +171,10 @@ async fn nobody_gives_what_they_do_not_have() {
     send_as(&stage, "ann", &bindings, &[], Some(&bound)).await.refused(403);
     let unknown = binding("b", "ClusterRole", "unknown", "ann");
     let (reason, message) = send_as(&stage, "ann", &bindings, &[], Some(&unknown)).await.refused(404);
-    assert_eq!((&*reason, &*message), ("NotFound", "clusterrole.rbac.authorization.k8s.io \"unknown\" not found"));
+    assert_eq!(
+        (&*reason, &*message),
+        ("NotFound", "clusterrolebindings.rbac.authorization.k8s.io \"unknown\" not found")
+    );
     let same = binding("c", "ClusterRole", "same", "bob");
     send_as(&stage, "ann", &bindings, &[], Some(&same)).await.expect(201);
     let grown = role("same", &[rule(&["*"], &["*"], &["*"])]);
@@ -330,4 +333,60 @@ async fn owners_are_for_those_who_may_delete_and_keep() {
     )
     .await;
     send_as(&stage, "bob", &format!("POST {at}"), &[], Some(&owned("held", true))).await.expect(201);
+}
+
+#[tokio::test]
+async fn expressions_are_told_what_rules_permit() {
+    let stage = Stage::new().await;
+    let registration = "/apis/admissionregistration.k8s.io/v1";
+    let made = |kind: &str, spec: Value| json!({ "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": { "name": "p" }, "spec": spec });
+    let rule_of_policy = json!({
+        "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"],
+    });
+    let check = "authorizer.group('').resource('secrets').namespace('n').name(object.metadata.name).check('get')";
+    let spec = json!({
+        "matchConstraints": { "resourceRules": [rule_of_policy] },
+        "validations": [{ "expression": format!("{check}.allowed()") }],
+    });
+    let policy = made("ValidatingAdmissionPolicy", spec);
+    stage.send(&format!("POST {registration}/validatingadmissionpolicies"), &policy).await.expect(201);
+    let bound = made("ValidatingAdmissionPolicyBinding", json!({ "policyName": "p", "validationActions": ["Deny"] }));
+    stage.send(&format!("POST {registration}/validatingadmissionpolicybindings"), &bound).await.expect(201);
+    let mut one = rule(&["get"], &[""], &["secrets"]);
+    one["resourceNames"] = json!(["one"]);
+    give(&stage, "ann", &[rule(&["create"], &[""], &["configmaps"]), one]).await;
+    let named = |name: &str| json!({ "metadata": { "name": name } });
+    let line = "POST /api/v1/namespaces/n/configmaps";
+    send_as(&stage, "ann", line, &[], Some(&named("one"))).await.expect(201);
+    send_as(&stage, "ann", line, &[], Some(&named("two"))).await.refused(422);
+    stage.send(line, &named("two")).await.expect(201);
+}
+
+#[tokio::test]
+async fn what_is_taken_away_meanwhile_cannot_be_given() {
+    let stage = Stage::new().await;
+    give(&stage, "ann", &[rule(&["create"], &[GROUP], &["clusterroles"])]).await;
+    let (roles, bindings) = (format!("POST {RBAC}/clusterroles"), format!("{RBAC}/clusterrolebindings"));
+    let right = [rule(&["get"], &[""], &["pods"])];
+    stage.send(&roles, &role("right", &right)).await.expect(201);
+    let revision = |object: &Value| object["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap();
+    let mut refused = 0;
+    for round in 0..50 {
+        let name = format!("right-{round}");
+        let mut held = binding(&name, "ClusterRole", "right", "ann");
+        stage.send(&format!("POST {bindings}"), &held).await.expect(201);
+        held["subjects"] = json!([]);
+        let given = role(&format!("given-{round}"), &right);
+        let take = format!("PUT {bindings}/{name}");
+        let (taken, given) = tokio::join!(stage.send(&take, &held), send_as(&stage, "ann", &roles, &[], Some(&given)));
+        let taken = taken.expect(200);
+        match given.code {
+            201 => assert!(revision(&given.tree()) < revision(&taken), "given after it was taken away"),
+            code => {
+                assert_eq!(code, 403);
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0, "nobody was in a hurry");
 }

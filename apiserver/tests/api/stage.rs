@@ -2,6 +2,7 @@
 
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
+use apiserver::audit::Audit;
 use apiserver::auth::{TokenIssuer, User};
 use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
@@ -73,15 +74,20 @@ impl Stage {
 
     /// The same with somebody who vouches for clients.
     pub(crate) async fn vouched(authentication: Authentication) -> Self {
-        Self::with(&[], authentication).await
+        Self::with(&[], authentication, None).await
+    }
+
+    /// The same with a record of what is done.
+    pub(crate) async fn audited(audit: Audit) -> Self {
+        Self::with(&[], Authentication::default(), Some(audit)).await
     }
 
     /// The same with kinds that came with it.
     pub(crate) async fn with_given(definitions: &[Value]) -> Self {
-        Self::with(definitions, Authentication::default()).await
+        Self::with(definitions, Authentication::default(), None).await
     }
 
-    async fn with(definitions: &[Value], authentication: Authentication) -> Self {
+    async fn with(definitions: &[Value], authentication: Authentication, audit: Option<Audit>) -> Self {
         let definitions = definitions.iter().cloned().map(|definition| definition.try_into().unwrap());
         let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions));
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
@@ -102,6 +108,7 @@ impl Stage {
             Arc::new(find),
             tokens,
             Arc::new(authentication),
+            audit,
             json!({ "gitVersion": "v1.37.1" }),
         );
         let client = Client::as_system(resources, "test");

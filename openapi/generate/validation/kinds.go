@@ -43,6 +43,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicy"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/resolver"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicy"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingwebhookconfiguration"
@@ -105,6 +106,13 @@ var extensionsScheme = func() *runtime.Scheme {
 	return scheme
 }()
 
+// Nobody asks who may read what a policy names.
+var resolved = resolver.ResourceResolverFunc(func(schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	return schema.GroupVersionResource{}, nil
+})
+
+var validating = validatingadmissionpolicy.NewStrategy(nil, resolved)
+
 // Strategy is what the server knows to do with a kind.
 type Strategy interface {
 	rest.RESTCreateStrategy
@@ -129,6 +137,10 @@ var strategies = map[string][2]any{
 	"v1 ServiceAccount":        {serviceaccount.Strategy},
 	"admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":     {mutatingwebhookconfiguration.Strategy},
 	"admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration":   {validatingwebhookconfiguration.Strategy},
+	"admissionregistration.k8s.io/v1 MutatingAdmissionPolicy":          {mutatingadmissionpolicy.NewStrategy(nil, resolved)},
+	"admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding":   {mutatingadmissionpolicybinding.NewStrategy(nil, nil, resolved)},
+	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy":        {validating, validatingadmissionpolicy.NewStatusStrategy(validating)},
+	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding": {validatingadmissionpolicybinding.NewStrategy(nil, nil, resolved)},
 	"apiextensions.k8s.io/v1 CustomResourceDefinition":                 {customresourcedefinition.NewStrategy(extensionsScheme), customresourcedefinition.NewStatusStrategy(extensionsScheme)},
 	"apiregistration.k8s.io/v1 APIService":                             {apiservice.NewStrategy(aggregatorscheme.Scheme)},
 	"apps/v1 ControllerRevision":                                       {controllerrevision.Strategy},
@@ -164,10 +176,6 @@ var strategies = map[string][2]any{
 	"storage.k8s.io/v1 StorageClass":                                   {storageclass.Strategy},
 	"storage.k8s.io/v1 VolumeAttachment":                               {volumeattachment.Strategy, volumeattachment.StatusStrategy},
 	"storage.k8s.io/v1 VolumeAttributesClass":                          {volumeattributesclass.Strategy},
-	"admissionregistration.k8s.io/v1 MutatingAdmissionPolicy":          {mutatingadmissionpolicy.NewStrategy(nil, nil)},
-	"admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding":   {mutatingadmissionpolicybinding.NewStrategy(nil, nil, nil)},
-	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy":        {validatingadmissionpolicy.NewStrategy(nil, nil)},
-	"admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding": {validatingadmissionpolicybinding.NewStrategy(nil, nil, nil)},
 	"certificates.k8s.io/v1 ClusterTrustBundle":                        {clustertrustbundle.Strategy},
 	"certificates.k8s.io/v1 PodCertificateRequest":                     {podcertificaterequest.NewStrategy()},
 	"resource.k8s.io/v1 DeviceTaintRule":                               {devicetaintrule.Strategy, devicetaintrule.StatusStrategy},

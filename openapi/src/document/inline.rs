@@ -27,7 +27,7 @@ impl Schemas<'_> {
     }
 
     /// The list of a custom resource, which nobody defines.
-    pub(super) fn add_inline_list(&mut self, name: &str, kind: Kind<'_>, plural: &str) {
+    pub(super) fn add_inline_list(&mut self, name: &str, kind: Kind<'_>, plural: &str, selectable: Option<&Value>) {
         let list = format!("{}List", kind.kind);
         self.add_shared_model(&format!("{META}.ListMeta"));
         let reference = self.dialect().reference(&format!("{META}.ListMeta"));
@@ -36,7 +36,7 @@ impl Schemas<'_> {
             Dialect::V3 => json!({"allOf": [reference]}),
         };
         metadata["description"] = format!("Standard list metadata. More info: {CONVENTIONS}#types-kinds").into();
-        let schema = json!({
+        let mut schema = json!({
             "type": "object",
             "description": format!("{list} is a list of {}", kind.kind),
             "required": ["items"],
@@ -52,6 +52,9 @@ impl Schemas<'_> {
             },
             "x-kubernetes-group-version-kind": [group_version_kind(Kind { kind: &list, ..kind })],
         });
+        if let Some(selectable) = selectable {
+            schema["x-kubernetes-selectable-fields"] = selectable.clone();
+        }
         self.insert(list_name(&Schema::Inline { name, value: &Value::Null }), schema);
     }
 

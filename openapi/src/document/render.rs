@@ -14,8 +14,10 @@ const SECURITY: &str = "BearerToken";
 
 pub(super) fn v3(api_version: &str, described: &[Described<'_>]) -> Value {
     let Kind { group, version, .. } = Kind::of(api_version, "");
-    let mut paths = vec![operations::resources(group, version)];
-    paths.extend(described.iter().flat_map(operations::paths));
+    let mut paths: Vec<Path<'_>> = described.iter().flat_map(operations::paths).collect();
+    if !are_custom(described) {
+        paths.insert(0, operations::resources(group, version));
+    }
     let components =
         object([("schemas", all_schemas(described, Dialect::V3, &[api_version])), ("securitySchemes", security())]);
     object([
@@ -44,6 +46,11 @@ pub(super) fn v2(described: &[Described<'_>]) -> Value {
     ])
 }
 
+/// Of custom resources only themselves are described.
+fn are_custom(described: &[Described<'_>]) -> bool {
+    !described.is_empty() && described.iter().all(|described| !described.builtin)
+}
+
 fn join(group: &str, version: &str) -> String {
     if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
@@ -58,7 +65,9 @@ fn security() -> Value {
 
 fn all_schemas(described: &[Described<'_>], dialect: Dialect, api_versions: &[&str]) -> Value {
     let mut schemas = Schemas::new(dialect, api_versions);
-    schemas.add_shared("APIResourceList");
+    if dialect == Dialect::V2 || !are_custom(described) {
+        schemas.add_shared("APIResourceList");
+    }
     for described in described {
         let has = |verb| described.verbs.contains(&verb);
         schemas.add(&described.schema);
@@ -72,7 +81,7 @@ fn all_schemas(described: &[Described<'_>], dialect: Dialect, api_versions: &[&s
             schemas.add_shared("DeleteOptions");
             schemas.add_shared("Status");
         }
-        if has("watch") {
+        if has("watch") && described.builtin {
             schemas.add_shared("WatchEvent");
         }
         for part in &described.subresources {
@@ -209,6 +218,9 @@ fn add_list(schemas: &mut Schemas<'_>, described: &Described<'_>) {
     let Kind { group, version, kind } = described.kind;
     match described.schema {
         Schema::Type(_) => schemas.add_named(&join(group, version), &format!("{kind}List")),
-        Schema::Inline { name, .. } => schemas.add_inline_list(name, described.kind, described.plural),
+        Schema::Inline { name, value } => {
+            let selectable = value.get("x-kubernetes-selectable-fields");
+            schemas.add_inline_list(name, described.kind, described.plural, selectable);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Fills absent fields with the defaults of their schema.
+//! Fills absent fields with the defaults of their schema, and takes out nulls that stand for absent ones.
 
 use serde_json::{Map, Value};
 
@@ -8,12 +8,11 @@ use super::node::Node;
 const BYTES_MAX: usize = 16 << 20;
 
 pub(super) fn default(object: &mut Value, root: &Node) {
-    drop_nulls(object, root);
     Filler { room: BYTES_MAX }.value(object, root);
 }
 
 /// A null that the schema neither allows nor has a default for is as if it were absent; in a list it stays.
-fn drop_nulls(value: &mut Value, node: &Node) {
+pub(super) fn drop_nulls(value: &mut Value, node: &Node) {
     match value {
         Value::Object(map) => map.retain(|name, value| match node.entry(name) {
             Some(entry) if value.is_null() => entry.nullable || entry.preset.is_some(),

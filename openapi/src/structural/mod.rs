@@ -27,6 +27,7 @@ use crate::field::FieldError;
 pub use correlate::{OldItems, unchanged};
 pub use embedded::Judge;
 pub use field_path::Found;
+pub use formats::is_known as is_known_format;
 pub use node::{Additional, Edge, ListType, MapType, Node, Rule, Type};
 pub use pattern::{Pattern, STEPS_MAX};
 pub(crate) use presets::{any_unpruned, validate as validate_presets};
@@ -61,7 +62,12 @@ impl Structural {
         prune::prune(object, &self.root)
     }
 
-    /// Fills in defaults. A null that the schema does not allow is replaced by the default of its place, or dropped.
+    /// Takes out nulls that the schema neither allows nor has a default for.
+    pub fn drop_nulls(&self, object: &mut Value) {
+        default::drop_nulls(object, &self.root);
+    }
+
+    /// Fills in defaults, for what is absent and for nulls that the schema does not allow.
     pub fn default(&self, object: &mut Value) {
         default::default(object, &self.root);
     }

@@ -11,7 +11,9 @@ fn pruned(schema: Value, mut object: Value) -> (Value, Vec<String>) {
 }
 
 fn defaulted(schema: Value, mut object: Value) -> Value {
-    Structural::read(&schema).default(&mut object);
+    let structural = Structural::read(&schema);
+    structural.drop_nulls(&mut object);
+    structural.default(&mut object);
     object
 }
 

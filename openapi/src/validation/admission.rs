@@ -1,125 +1,136 @@
-//! Admission policies and their bindings. Their expressions are compiled elsewhere; here they are only missed.
+//! Admission policies and their bindings. What is wrong with expressions is found elsewhere, and told here in its turn.
 
 use std::collections::HashSet;
 
 use super::tree::{Errors, Node};
-use super::webhook::{conditions, one_of_if_set, rule};
-use super::{names, selector};
+use super::webhook::{self, FAILURE_POLICIES, MATCH_POLICIES, REINVOCATION_POLICIES};
+use super::{names, selector, status};
 
 const ANNOTATIONS_MAX: usize = 20;
+/// Less than a value may have: expressions join texts to longer ones.
 const VALUE_EXPRESSION_BYTES_MAX: usize = 5 * 1024;
-/// Policies that change objects look at nothing that is deleted.
-const CHANGING: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
+const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
+/// What is going cannot be changed.
+const CHANGEABLE: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
+/// Words that CEL keeps for itself.
+const RESERVED: [&str; 21] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
+];
 
-pub(super) fn validating(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
+pub(super) fn validating(errors: &mut Errors, object: &Node, old: Option<&Node>) {
     let spec = object.at("spec");
-    common(errors, &spec);
+    common(errors, &spec, old, &[]);
     let (validations, annotations) = (spec.at("validations"), spec.at("auditAnnotations"));
     if validations.is_empty() && annotations.is_empty() {
-        for list in [&validations, &annotations] {
-            errors.required(list, "validations or auditAnnotations must contain at least one item");
-        }
+        let detail = "validations or auditAnnotations must contain at least one item";
+        errors.required(&validations, detail);
+        errors.required(&annotations, detail);
     }
-    validations.items().for_each(|one| validation(errors, &one));
-    self::annotations(errors, &annotations, object.at("metadata").at("name").text());
+    for validation in validations.items() {
+        self::validation(errors, &validation);
+    }
+    audit_annotations(errors, &annotations, object.at("metadata").at("name").text());
+    webhook::unreserved(errors, object, old);
 }
 
-pub(super) fn mutating(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
+pub(super) fn mutating(errors: &mut Errors, object: &Node, old: Option<&Node>) {
     let spec = object.at("spec");
-    common(errors, &spec);
-    changing_only(errors, &spec.at("matchConstraints"));
+    common(errors, &spec, old, &CHANGEABLE);
     let mutations = spec.at("mutations");
     if mutations.is_empty() {
         errors.required(&mutations, "mutations must contain at least one item");
     }
-    mutations.items().for_each(|one| mutation(errors, &one));
-    let again = spec.at("reinvocationPolicy");
-    if again.is_empty() {
-        errors.required(&again, "");
-    } else {
-        one_of_if_set(errors, &again, &["IfNeeded", "Never"]);
+    for mutation in mutations.items() {
+        self::mutation(errors, &mutation);
     }
+    errors.one_of(&spec.at("reinvocationPolicy"), &REINVOCATION_POLICIES);
+    webhook::unreserved(errors, object, old);
 }
 
-/// What both sorts of policies say: whether they may fail, with what, about what, and when.
-fn common(errors: &mut Errors, spec: &Node) {
-    required_one_of(errors, &spec.at("failurePolicy"), &["Fail", "Ignore"]);
-    if spec.at("paramKind").exists() {
-        param_kind(errors, &spec.at("paramKind"));
+/// What both sorts of policies say; `operations` are those that they may be about, if not all.
+fn common(errors: &mut Errors, spec: &Node, old: Option<&Node>, operations: &[&str]) {
+    one_of_what_is_set(errors, &spec.at("failurePolicy"), &FAILURE_POLICIES);
+    let (kind, constraints, conditions) =
+        (spec.at("paramKind"), spec.at("matchConstraints"), spec.at("matchConditions"));
+    if kind.exists() {
+        param_kind(errors, &kind);
     }
-    let constraints = spec.at("matchConstraints");
-    if !constraints.exists() {
-        errors.required(&constraints, "");
-    } else {
+    if constraints.exists() {
         resources(errors, &constraints);
         if constraints.at("resourceRules").is_empty() {
             errors.required(&constraints.at("resourceRules"), "");
         }
-    }
-    conditions(errors, &spec.at("matchConditions"));
-    for variable in spec.at("variables").items() {
-        let (name, expression) = (variable.at("name"), variable.at("expression"));
-        if name.text().trim().is_empty() {
-            errors.required(&name, "name is not specified");
-        } else if !is_identifier(name.text()) {
-            errors.invalid(&name, "must be a valid CEL identifier");
-        }
-        said(errors, &expression, "expression is not specified");
-    }
-}
-
-fn required_one_of(errors: &mut Errors, at: &Node, supported: &[&str]) {
-    if at.exists() {
-        one_of_if_set(errors, at, supported);
+        self::operations(errors, &constraints, operations);
     } else {
+        errors.required(&constraints, "");
+    }
+    // Conditions that hold no matter what else changed are not looked at again.
+    let before = old.map(|old| old.at("spec"));
+    let same = |before: Node| kind.same(&before.at("paramKind")) && conditions.same(&before.at("matchConditions"));
+    if !before.is_some_and(same) {
+        webhook::conditions(errors, &conditions);
+    }
+    for variable in spec.at("variables").items() {
+        self::variable(errors, &variable);
+    }
+}
+
+/// A default is filled in for what is not said: what is empty was.
+fn one_of_what_is_set(errors: &mut Errors, at: &Node, supported: &[&str]) {
+    if !at.exists() {
         errors.required(at, "");
+    } else if !supported.contains(&at.text()) {
+        errors.unsupported(at, supported);
     }
 }
 
-fn said(errors: &mut Errors, expression: &Node, why: &str) {
-    if expression.text().trim().is_empty() {
-        errors.required(expression, why);
+fn param_kind(errors: &mut Errors, at: &Node) {
+    let (version, kind) = (at.at("apiVersion"), at.at("kind"));
+    if version.is_empty() {
+        errors.required(&version, "");
+    } else {
+        group_and_version(errors, &version);
     }
-}
-
-fn is_identifier(name: &str) -> bool {
-    const RESERVED: [&str; 18] = [
-        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-        "let", "loop", "package", "return", "while",
-    ];
-    let starts = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    let goes_on = name.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
-    let reserved = RESERVED.contains(&name) || ["namespace", "void", "var"].contains(&name);
-    starts && goes_on && !reserved
-}
-
-fn param_kind(errors: &mut Errors, kind: &Node) {
-    let version = kind.at("apiVersion");
-    match *version.text().split('/').collect::<Vec<_>>() {
-        [""] => errors.required(&version, ""),
-        [alone] => version_label(errors, &version, alone),
-        [group, alone] => {
-            let wrong = names::dns1123_subdomain(group);
-            if !group.is_empty() && !wrong.is_empty() {
-                errors.invalid_value(&version, group, wrong.join(","));
-            }
-            version_label(errors, &version, alone);
-        }
-        _ => {
-            errors.invalid(&version, format!("unexpected GroupVersion string: {}", version.text()));
-        }
-    }
-    let name = kind.at("kind");
-    let wrong = names::dns1035_label(&name.text().to_lowercase());
-    if name.is_empty() {
-        errors.required(&name, "");
+    let wrong = names::dns1035_label(&kind.text().to_lowercase());
+    if kind.is_empty() {
+        errors.required(&kind, "");
     } else if !wrong.is_empty() {
-        errors.invalid(&name, format!("may have mixed case, but should otherwise match: {}", wrong.join(",")));
+        let detail = format!("may have mixed case, but should otherwise match: {}", wrong.join(","));
+        errors.invalid(&kind, detail);
     }
 }
 
-fn version_label(errors: &mut Errors, at: &Node, version: &str) {
+fn group_and_version(errors: &mut Errors, at: &Node) {
+    let (group, version) = match at.text().split('/').collect::<Vec<_>>()[..] {
+        [version] => ("", version),
+        [group, version] => (group, version),
+        _ => return errors.invalid(at, format!("unexpected GroupVersion string: {}", at.text())),
+    };
+    let wrong = names::dns1123_subdomain(group);
+    if !group.is_empty() && !wrong.is_empty() {
+        errors.invalid_value(at, group, wrong.join(","));
+    }
     let wrong = names::dns1035_label(version);
     if version.is_empty() {
         errors.invalid(at, "version must be specified");
@@ -128,69 +139,88 @@ fn version_label(errors: &mut Errors, at: &Node, version: &str) {
     }
 }
 
-fn resources(errors: &mut Errors, constraints: &Node) {
-    required_one_of(errors, &constraints.at("matchPolicy"), &["Equivalent", "Exact"]);
-    for name in ["namespaceSelector", "objectSelector"] {
-        let at = constraints.at(name);
-        if at.exists() {
-            selector::selector(errors, &at);
+fn resources(errors: &mut Errors, at: &Node) {
+    one_of_what_is_set(errors, &at.at("matchPolicy"), &MATCH_POLICIES);
+    for selected in [at.at("namespaceSelector"), at.at("objectSelector")] {
+        if selected.exists() {
+            selector::selector(errors, &selected);
         } else {
-            errors.required(&at, "");
+            errors.required(&selected, "");
         }
     }
-    for list in ["resourceRules", "excludeResourceRules"] {
-        constraints.at(list).items().for_each(|one| named_rule(errors, &one));
+    for rule in at.at("resourceRules").items().chain(at.at("excludeResourceRules").items()) {
+        let mut seen = HashSet::new();
+        for name in rule.at("resourceNames").items() {
+            errors.refuse(&name, names::path_segment(name.text()));
+            if !seen.insert(name.text()) {
+                errors.duplicate(&name, name.text());
+            }
+        }
+        webhook::rule(errors, &rule);
     }
 }
 
-fn named_rule(errors: &mut Errors, one: &Node) {
-    let mut seen = HashSet::new();
-    for name in one.at("resourceNames").items() {
-        errors.refuse(&name, names::path_segment(name.text()));
-        if !seen.insert(name.text()) {
-            errors.duplicate(&name, name.text());
+fn operations(errors: &mut Errors, at: &Node, supported: &[&str]) {
+    if supported.is_empty() {
+        return;
+    }
+    let rules = at.at("resourceRules");
+    for operation in rules.items().flat_map(|rule| rule.at("operations").items().collect::<Vec<_>>()) {
+        if !supported.contains(&operation.text()) {
+            errors.unsupported_value(&rules.at("operations"), operation.text(), supported);
         }
     }
-    rule(errors, one);
 }
 
-fn changing_only(errors: &mut Errors, constraints: &Node) {
-    let rules = constraints.at("resourceRules");
-    for rule in rules.items() {
-        let others = rule.at("operations").texts().into_iter().filter(|operation| !CHANGING.contains(operation));
-        others.for_each(|operation| errors.unsupported_value(&rules.at("operations"), operation, &CHANGING));
+fn variable(errors: &mut Errors, at: &Node) {
+    let name = at.at("name");
+    if name.text().trim().is_empty() {
+        errors.required(&name, "name is not specified");
+    } else if !is_identifier(name.text()) {
+        errors.invalid(&name, "must be a valid CEL identifier");
+    }
+    errors.expression(&at.at("expression"), "expression is not specified");
+}
+
+fn is_identifier(name: &str) -> bool {
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.bytes().all(known) && !name.starts_with(|first: char| first.is_ascii_digit()) && !RESERVED.contains(&name)
+}
+
+fn validation(errors: &mut Errors, at: &Node) {
+    errors.expression(&at.at("expression"), "expression is not specified");
+    let (expression, message, reason) = (at.at("messageExpression"), at.at("message"), at.at("reason"));
+    if !expression.is_empty() && expression.text().trim().is_empty() {
+        errors.invalid(&expression, "must be non-empty if specified");
+    }
+    errors.known_at(&expression);
+    if !message.is_empty() && message.text().trim().is_empty() {
+        errors.invalid(&message, "must be non-empty if specified");
+    } else if message.text().trim().contains(['\n', '\r']) {
+        errors.invalid(&message, "must not contain line breaks");
+    }
+    if reason.exists() && !REASONS.contains(&reason.text()) {
+        errors.unsupported(&reason, &REASONS);
     }
 }
 
-fn validation(errors: &mut Errors, one: &Node) {
-    said(errors, &one.at("expression"), "expression is not specified");
-    for name in ["messageExpression", "message"] {
-        let text = one.at(name);
-        if !text.is_empty() && text.text().trim().is_empty() {
-            errors.invalid(&text, "must be non-empty if specified");
-        } else if name == "message" && text.text().trim().contains('\n') {
-            errors.invalid(&text, "must not contain line breaks");
-        }
-    }
-    one_of_if_set(errors, &one.at("reason"), &REASONS);
-}
-
-fn annotations(errors: &mut Errors, list: &Node, policy: &str) {
+fn audit_annotations(errors: &mut Errors, list: &Node, policy: &str) {
     if list.len() > ANNOTATIONS_MAX {
         errors.invalid(list, format!("must not have more than {ANNOTATIONS_MAX} auditAnnotations"));
     }
     let mut seen = HashSet::new();
-    for one in list.items() {
-        let (key, value) = (one.at("key"), one.at("valueExpression"));
+    for annotation in list.items() {
+        let (key, value) = (annotation.at("key"), annotation.at("valueExpression"));
         if policy.is_empty() {
             errors.invalid(&key, "requires metadata.name be non-empty");
         } else {
-            let whole = format!("{policy}/{}", key.text());
-            names::qualified_name(&whole).into_iter().for_each(|wrong| errors.invalid_value(&key, &*whole, wrong));
+            let name = format!("{policy}/{}", key.text());
+            names::qualified_name(&name).into_iter().for_each(|wrong| errors.invalid_value(&key, &*name, wrong));
         }
-        said(errors, &value, "valueExpression is not specified");
         if value.text().trim().len() > VALUE_EXPRESSION_BYTES_MAX {
             errors.required(&value, &format!("must not exceed {VALUE_EXPRESSION_BYTES_MAX} bytes in length"));
+        } else {
+            errors.expression(&value, "valueExpression is not specified");
         }
         if !seen.insert(key.text()) {
             errors.duplicate(&key, key.text());
@@ -198,48 +228,33 @@ fn annotations(errors: &mut Errors, list: &Node, policy: &str) {
     }
 }
 
-fn mutation(errors: &mut Errors, one: &Node) {
-    let sort = one.at("patchType");
-    let (wanted, other) = match sort.text() {
-        "" => return errors.required(&sort, ""),
-        "JSONPatch" => ("jsonPatch", "applyConfiguration"),
-        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch"),
-        _ => return errors.unsupported(&sort, &["ApplyConfiguration", "JSONPatch"]),
+fn mutation(errors: &mut Errors, at: &Node) {
+    let (sort, patch, configuration) = (at.at("patchType"), at.at("jsonPatch"), at.at("applyConfiguration"));
+    let (own, other, shown) = match sort.text() {
+        "JSONPatch" => (patch, configuration, "{applyConfiguration}"),
+        "ApplyConfiguration" => (configuration, patch, "{jsonPatch}"),
+        _ => return errors.one_of(&sort, &["ApplyConfiguration", "JSONPatch"]),
     };
-    if one.at(wanted).exists() {
-        said(errors, &one.at(wanted).at("expression"), "");
+    if own.exists() {
+        errors.expression(&own.at("expression"), "");
     } else {
-        errors.required(&one.at(wanted), &format!("must be specified when patchType is {}", sort.text()));
+        errors.required(&own, &format!("must be specified when patchType is {}", sort.text()));
     }
-    if one.at(other).exists() {
-        let why = format!("must not be specified when patchType is {}", sort.text());
-        errors.invalid_value(&one.at(other), format!("{{{other}}}"), why);
-    }
-}
-
-pub(super) fn validating_binding(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
-    let spec = object.at("spec");
-    binding(errors, &spec);
-    let actions = spec.at("validationActions");
-    let mut seen = HashSet::new();
-    for action in actions.items() {
-        one_of_if_set(errors, &action, &["Audit", "Deny", "Warn"]);
-        if !seen.insert(action.text()) {
-            errors.duplicate(&action, action.text());
-        }
-    }
-    if seen.contains("Deny") && seen.contains("Warn") {
-        let why = "repeating the same validation failure information in the API response and headers serves no purpose";
-        errors.invalid(&actions, format!("must not contain both Deny and Warn ({why})"));
-    }
-    if seen.is_empty() {
-        errors.required(&actions, "");
+    if other.exists() {
+        errors.invalid_value(&other, shown, format!("must not be specified when patchType is {}", sort.text()));
     }
 }
 
-pub(super) fn mutating_binding(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
+pub(super) fn validating_binding(errors: &mut Errors, object: &Node, old: Option<&Node>) {
     binding(errors, &object.at("spec"));
-    changing_only(errors, &object.at("spec").at("matchResources"));
+    actions(errors, &object.at("spec").at("validationActions"));
+    webhook::unreserved(errors, object, old);
+}
+
+pub(super) fn mutating_binding(errors: &mut Errors, object: &Node, old: Option<&Node>) {
+    binding(errors, &object.at("spec"));
+    operations(errors, &object.at("spec").at("matchResources"), &CHANGEABLE);
+    webhook::unreserved(errors, object, old);
 }
 
 fn binding(errors: &mut Errors, spec: &Node) {
@@ -258,28 +273,53 @@ fn binding(errors: &mut Errors, spec: &Node) {
 }
 
 fn param_ref(errors: &mut Errors, at: &Node) {
-    let (name, selector) = (at.at("name"), at.at("selector"));
-    let both = !name.is_empty() && selector.exists();
-    let exclusive = |errors: &mut Errors, one: &Node| {
-        if both {
-            errors.forbidden(one, "name and selector are mutually exclusive");
-        }
-    };
+    const EXCLUSIVE: &str = "name and selector are mutually exclusive";
+    let (name, selected) = (at.at("name"), at.at("selector"));
     if !name.is_empty() {
         errors.refuse(&name, names::path_segment(name.text()));
-        exclusive(errors, &name);
     }
-    if selector.exists() {
-        selector::selector(errors, &selector);
-        exclusive(errors, &selector);
+    let both = !name.is_empty() && selected.exists();
+    if both {
+        errors.forbidden(&name, EXCLUSIVE);
     }
-    if name.is_empty() && !selector.exists() {
+    selector::selector(errors, &selected);
+    if both {
+        errors.forbidden(&selected, EXCLUSIVE);
+    }
+    if name.is_empty() && !selected.exists() {
         errors.required(at, "one of name or selector must be specified");
     }
-    let missing = at.at("parameterNotFoundAction");
-    if missing.is_empty() {
-        errors.required(&missing, "");
-    } else {
-        one_of_if_set(errors, &missing, &["Deny", "Allow"]);
+    errors.one_of(&at.at("parameterNotFoundAction"), &["Deny", "Allow"]);
+}
+
+fn actions(errors: &mut Errors, list: &Node) {
+    let mut seen = HashSet::new();
+    for action in list.items() {
+        if !ACTIONS.contains(&action.text()) {
+            errors.unsupported(&action, &ACTIONS);
+        }
+        if !seen.insert(action.text()) {
+            errors.duplicate(&action, action.text());
+        }
     }
+    if seen.contains("Deny") && seen.contains("Warn") {
+        let detail = "must not contain both Deny and Warn (repeating the same validation failure information in the API \
+                      response and headers serves no purpose)";
+        errors.invalid(list, detail);
+    }
+    if seen.is_empty() {
+        errors.required(list, "");
+    }
+}
+
+pub(super) fn status(errors: &mut Errors, new: &Node, _old: &Node) {
+    let status = new.at("status");
+    for warning in status.at("typeChecking").at("expressionWarnings").items() {
+        for text in [warning.at("warning"), warning.at("fieldRef")] {
+            if text.text().trim().is_empty() {
+                errors.required(&text, "");
+            }
+        }
+    }
+    status::conditions(errors, &status.at("conditions"));
 }

@@ -8,6 +8,7 @@ mod admission;
 pub mod amount;
 mod autoscaling;
 mod claim;
+mod client;
 mod config;
 mod cron;
 pub mod definition;
@@ -51,8 +52,13 @@ use crate::field::FieldError;
 
 /// Why an object of this kind may not be created. Expects it defaulted, named, and with the system's metadata.
 pub fn create(object: &Value, ty: &'static Type) -> Vec<FieldError> {
+    create_knowing(object, ty, Vec::new())
+}
+
+/// The same, told together with what is known of the object's expressions, in the order of its fields.
+pub fn create_knowing(object: &Value, ty: &'static Type, known: Vec<FieldError>) -> Vec<FieldError> {
     let rules = rules::of(ty);
-    let mut errors = Errors::of(ty);
+    let mut errors = Errors::of(ty).knowing(known);
     let object = Node::root(object);
     whole(&mut errors, &rules, &object, None);
     if errors.is_empty() && rules.metadata != Metadata::Free {
@@ -64,8 +70,13 @@ pub fn create(object: &Value, ty: &'static Type) -> Vec<FieldError> {
 
 /// Why an object may not become `new`.
 pub fn update(new: &Value, old: &Value, ty: &'static Type) -> Vec<FieldError> {
+    update_knowing(new, old, ty, Vec::new())
+}
+
+/// The same, told together with what is known of the object's expressions, in the order of its fields.
+pub fn update_knowing(new: &Value, old: &Value, ty: &'static Type, known: Vec<FieldError>) -> Vec<FieldError> {
     let rules = rules::of(ty);
-    let mut errors = Errors::of(ty);
+    let mut errors = Errors::of(ty).knowing(known);
     let (new, old) = (Node::root(new), Node::root(old));
     if rules.metadata != Metadata::Free {
         common_update(&mut errors, &new, &old);

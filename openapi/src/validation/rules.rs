@@ -247,16 +247,18 @@ fn admission(kind: &str) -> Rules {
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
             Rules::new(Order::WholeThenChange, webhook::configuration).metadata(Metadata::Common)
         }
-        "ValidatingAdmissionPolicy" => policies(admission::validating),
-        "ValidatingAdmissionPolicyBinding" => policies(admission::validating_binding),
-        "MutatingAdmissionPolicy" => policies(admission::mutating),
-        "MutatingAdmissionPolicyBinding" => policies(admission::mutating_binding),
+        "MutatingAdmissionPolicy" => Rules::new(Order::WholeThenChange, admission::mutating).metadata(Metadata::Common),
+        "MutatingAdmissionPolicyBinding" => {
+            Rules::new(Order::WholeThenChange, admission::mutating_binding).metadata(Metadata::Common)
+        }
+        "ValidatingAdmissionPolicy" => Rules::new(Order::WholeThenChange, admission::validating)
+            .status(admission::status)
+            .metadata(Metadata::Common),
+        "ValidatingAdmissionPolicyBinding" => {
+            Rules::new(Order::WholeThenChange, admission::validating_binding).metadata(Metadata::Common)
+        }
         _ => nothing().metadata(Metadata::Common),
     }
-}
-
-fn policies(body: Body) -> Rules {
-    Rules::new(Order::WholeThenChange, body).metadata(Metadata::Common)
 }
 
 fn devices(kind: &str) -> Rules {

@@ -23,12 +23,25 @@ pub(super) fn labels(errors: &mut Errors, map: &Node) {
 pub(super) fn selector(errors: &mut Errors, at: &Node) {
     labels(errors, &at.at("matchLabels"));
     for requirement in at.at("matchExpressions").items() {
-        let operator = requirement.at("operator");
-        known_operator(errors, &requirement);
-        if !["In", "NotIn", "Exists", "DoesNotExist"].contains(&operator.text()) {
-            errors.invalid_value(&operator, operator.text(), "not a valid selector operator");
-        }
+        operator(errors, &requirement);
         key_and_values(errors, &requirement);
+    }
+}
+
+/// A `LabelSelector` whose requirements may name values that no label has.
+pub(super) fn selector_of_any_values(errors: &mut Errors, at: &Node) {
+    labels(errors, &at.at("matchLabels"));
+    for requirement in at.at("matchExpressions").items() {
+        operator(errors, &requirement);
+        label_name(errors, &requirement.at("key"));
+    }
+}
+
+fn operator(errors: &mut Errors, requirement: &Node) {
+    let operator = requirement.at("operator");
+    known_operator(errors, requirement);
+    if !["In", "NotIn", "Exists", "DoesNotExist"].contains(&operator.text()) {
+        errors.invalid_value(&operator, operator.text(), "not a valid selector operator");
     }
 }
 

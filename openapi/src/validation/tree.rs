@@ -213,11 +213,18 @@ pub(super) struct Errors {
     root: &'static Type,
     list: Vec<FieldError>,
     bytes: usize,
+    /// What others found, and has not been told yet.
+    known: Vec<FieldError>,
 }
 
 impl Errors {
     pub(super) fn of(root: &'static Type) -> Self {
-        Self { root, list: Vec::new(), bytes: 0 }
+        Self { root, list: Vec::new(), bytes: 0, known: Vec::new() }
+    }
+
+    /// What others found is told in its turn.
+    pub(super) fn knowing(self, known: Vec<FieldError>) -> Self {
+        Self { known, ..self }
     }
 
     pub(super) fn root(&self) -> &'static Type {
@@ -305,6 +312,23 @@ impl Errors {
 
     pub(super) fn unsupported_value(&mut self, at: &Node, value: impl Into<Value>, supported: &[&str]) {
         self.add(FieldError::not_supported(at.path.to_string(), value, supported));
+    }
+
+    /// An expression has to be there; whether it can be compiled is for others to know.
+    pub(super) fn expression(&mut self, at: &Node, missing: &str) {
+        if at.text().trim().is_empty() {
+            return self.required(at, missing);
+        }
+        self.known_at(at);
+    }
+
+    /// Tells what others found here.
+    pub(super) fn known_at(&mut self, at: &Node) {
+        if !self.known.is_empty() {
+            let path = at.path();
+            let told = self.known.extract_if(.., |error| error.field == path).collect();
+            self.extend(told);
+        }
     }
 
     /// A text that must be one of a few, and must be.

@@ -1,55 +1,123 @@
-//! Webhook configurations and APIServices: whom the server asks. Expressions are not compiled here.
+//! Webhook configurations and APIServices: whom the server asks. What is wrong with expressions is found elsewhere.
 
 use std::collections::HashSet;
 
 use super::tree::{Errors, Node};
-use super::{meta, names, selector};
+use super::{client, meta, names, selector};
 
 const CONDITIONS_MAX: usize = 64;
+/// Names with this end are for what a server reads from files when it starts.
+const RESERVED_SUFFIX: &str = ".static.k8s.io";
+const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
+const HARMLESS: [&str; 2] = ["None", "NoneOnDryRun"];
+const EFFECTS: [&str; 4] = ["None", "NoneOnDryRun", "Some", "Unknown"];
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-const URL_FORM: &str = "; desired format: https://host[/path]";
+pub(super) const FAILURE_POLICIES: [&str; 2] = ["Fail", "Ignore"];
+pub(super) const MATCH_POLICIES: [&str; 2] = ["Equivalent", "Exact"];
+pub(super) const REINVOCATION_POLICIES: [&str; 2] = ["IfNeeded", "Never"];
 const GROUP_PRIORITY_MAX: i64 = 20000;
 const VERSION_PRIORITY_MAX: i64 = 1000;
 
-pub(super) fn configuration(errors: &mut Errors, object: &Node, _old: Option<&Node>) {
-    let mut seen = HashSet::new();
-    for hook in object.at("webhooks").items() {
-        self::hook(errors, &hook);
-        review_versions(errors, &hook.at("admissionReviewVersions"));
-        let name = hook.at("name");
-        if !name.is_empty() && !seen.insert(name.text()) {
-            errors.duplicate(&name, name.text());
+/// What was accepted before stays acceptable.
+struct Leniency {
+    /// Match conditions that did not change are not looked at.
+    conditions: bool,
+    effects: &'static [&'static str],
+    unknown_reviews: bool,
+    repeated_names: bool,
+    odd_values: bool,
+}
+
+impl Leniency {
+    fn towards(object: &Node, old: Option<&Node>) -> Self {
+        let before: Vec<Node> = old.map(|old| old.at("webhooks").items().collect()).unwrap_or_default();
+        let now: Vec<Node> = object.at("webhooks").items().collect();
+        let same = |(now, before): (&Node, &Node)| now.at("matchConditions").same(&before.at("matchConditions"));
+        let harmless = |hook: &Node| HARMLESS.contains(&hook.at("sideEffects").text());
+        Self {
+            conditions: old.is_some() && now.len() == before.len() && now.iter().zip(&before).all(same),
+            effects: if before.iter().all(harmless) { &HARMLESS } else { &EFFECTS },
+            unknown_reviews: before.iter().any(has_unknown_reviews_only),
+            repeated_names: has_repeated_names(&before),
+            odd_values: before.iter().any(has_odd_selector),
         }
     }
 }
 
-fn hook(errors: &mut Errors, hook: &Node) {
+fn has_unknown_reviews_only(hook: &Node) -> bool {
+    let versions = hook.at("admissionReviewVersions");
+    !versions.is_empty() && !versions.texts().iter().any(|version| REVIEWS.contains(version))
+}
+
+fn has_repeated_names(hooks: &[Node]) -> bool {
+    let mut seen = HashSet::new();
+    !hooks.iter().all(|hook| seen.insert(hook.at("name").text()))
+}
+
+fn has_odd_selector(hook: &Node) -> bool {
+    ["namespaceSelector", "objectSelector"].iter().any(|name| !selector::is_readable(&hook.at(name)))
+}
+
+pub(super) fn configuration(errors: &mut Errors, object: &Node, old: Option<&Node>) {
+    let lenient = Leniency::towards(object, old);
+    let mut seen = HashSet::new();
+    for hook in object.at("webhooks").items() {
+        self::hook(errors, &hook, &lenient);
+        review_versions(errors, &hook.at("admissionReviewVersions"), lenient.unknown_reviews);
+        let name = hook.at("name");
+        if !name.is_empty() && !seen.insert(name.text()) && !lenient.repeated_names {
+            errors.duplicate(&name, name.text());
+        }
+    }
+    unreserved(errors, object, old);
+}
+
+/// What is made may not take a name that is kept for files.
+pub(super) fn unreserved(errors: &mut Errors, object: &Node, old: Option<&Node>) {
+    let name = object.at("metadata").at("name");
+    if old.is_none() && name.text().ends_with(RESERVED_SUFFIX) {
+        let detail = format!(
+            "names ending with {RESERVED_SUFFIX:?} are reserved for static manifest-based configurations and cannot be \
+             managed via the API"
+        );
+        errors.invalid(&name, detail);
+    }
+}
+
+fn hook(errors: &mut Errors, hook: &Node, lenient: &Leniency) {
     qualified(errors, &hook.at("name"));
     for rule in hook.at("rules").items() {
         self::rule(errors, &rule);
     }
-    one_of_if_set(errors, &hook.at("failurePolicy"), &["Fail", "Ignore"]);
-    one_of_if_set(errors, &hook.at("matchPolicy"), &["Equivalent", "Exact"]);
+    one_of_if_set(errors, &hook.at("failurePolicy"), &FAILURE_POLICIES);
+    one_of_if_set(errors, &hook.at("matchPolicy"), &MATCH_POLICIES);
     let effects = hook.at("sideEffects");
     if effects.exists() {
-        one_of_if_set(errors, &effects, &["None", "NoneOnDryRun"]);
+        one_of_if_set(errors, &effects, lenient.effects);
     } else {
-        errors.required(&effects, "must specify one of None, NoneOnDryRun");
+        errors.required(&effects, &format!("must specify one of {}", lenient.effects.join(", ")));
     }
     let timeout = hook.at("timeoutSeconds");
     if timeout.exists() && !(1..=30).contains(&timeout.int()) {
         errors.invalid(&timeout, "the timeout value must be between 1 and 30 seconds");
     }
-    selector::selector(errors, &hook.at("namespaceSelector"));
-    selector::selector(errors, &hook.at("objectSelector"));
-    one_of_if_set(errors, &hook.at("reinvocationPolicy"), &["IfNeeded", "Never"]);
+    for selected in [hook.at("namespaceSelector"), hook.at("objectSelector")] {
+        if lenient.odd_values {
+            selector::selector_of_any_values(errors, &selected);
+        } else {
+            selector::selector(errors, &selected);
+        }
+    }
+    one_of_if_set(errors, &hook.at("reinvocationPolicy"), &REINVOCATION_POLICIES);
     let client = hook.at("clientConfig");
     match (client.at("url").exists(), client.at("service").exists()) {
-        (true, false) => url(errors, &client.at("url")),
-        (false, true) => service(errors, &client.at("service")),
+        (true, false) => client::url(errors, &client.at("url")),
+        (false, true) => client::service(errors, &client.at("service")),
         _ => errors.required(&client, "exactly one of url or service is required"),
     }
-    conditions(errors, &hook.at("matchConditions"));
+    if !lenient.conditions {
+        conditions(errors, &hook.at("matchConditions"));
+    }
 }
 
 pub(super) fn one_of_if_set(errors: &mut Errors, at: &Node, supported: &[&str]) {
@@ -135,9 +203,9 @@ fn resources(errors: &mut Errors, list: &Node) {
     }
 }
 
-fn review_versions(errors: &mut Errors, list: &Node) {
+fn review_versions(errors: &mut Errors, list: &Node, unknown_allowed: bool) {
     if list.is_empty() {
-        return errors.required(list, "must specify one of v1, v1beta1");
+        return errors.required(list, &format!("must specify one of {}", REVIEWS.join(", ")));
     }
     let mut seen = HashSet::new();
     for version in list.items() {
@@ -147,66 +215,8 @@ fn review_versions(errors: &mut Errors, list: &Node) {
             errors.invalid(&version, "duplicate version");
         }
     }
-    if !seen.contains("v1") && !seen.contains("v1beta1") {
-        errors.invalid(list, "must include at least one of v1, v1beta1");
-    }
-}
-
-pub(super) fn url(errors: &mut Errors, at: &Node) {
-    let text = at.text();
-    let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
-    let (before, query) = before.split_once('?').unwrap_or((before, ""));
-    let (scheme, rest) = before.split_once("://").unwrap_or(("", before));
-    let authority = if scheme.is_empty() { "" } else { rest.split('/').next().unwrap_or_default() };
-    let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
-    if scheme != "https" {
-        errors.invalid_value(at, scheme, format!("'https' is the only allowed URL scheme{URL_FORM}"));
-    }
-    if host.is_empty() {
-        errors.invalid_value(at, host, format!("host must be specified{URL_FORM}"));
-    }
-    if let Some(user) = user {
-        errors.invalid_value(at, user, "user information is not permitted in the URL");
-    }
-    if !fragment.is_empty() {
-        errors.invalid_value(at, fragment, "fragments are not permitted in the URL");
-    }
-    if !query.is_empty() {
-        errors.invalid_value(at, query, "query parameters are not permitted in the URL");
-    }
-}
-
-pub(super) fn service(errors: &mut Errors, at: &Node) {
-    // Kubernetes takes the one for the other here.
-    for (name, shown) in [("namespace", "name"), ("name", "namespace")] {
-        if at.at(name).is_empty() {
-            errors.required(&at.at(shown), "");
-        }
-    }
-    service_port(errors, &at.at("port"));
-    let path = at.at("path");
-    match path.text() {
-        "" | "/" => return,
-        "//" => return errors.invalid(&path, "segment[0] may not be empty"),
-        text if !text.starts_with('/') => errors.invalid(&path, "must start with a '/'"),
-        _ => {}
-    }
-    let text = path.text().get(1..).unwrap_or_default();
-    for (at, step) in text.strip_suffix('/').unwrap_or(text).split('/').enumerate() {
-        if step.is_empty() {
-            errors.invalid(&path, format!("segment[{at}] may not be empty"));
-            continue;
-        }
-        for message in names::dns1123_subdomain(step) {
-            errors.invalid(&path, format!("segment[{at}]: {message}"));
-        }
-    }
-}
-
-fn service_port(errors: &mut Errors, at: &Node) {
-    let wrong = names::port_number(at.int());
-    if !wrong.is_empty() {
-        errors.invalid_value(at, at.int(), format!("port is not valid: {}", wrong.join(", ")));
+    if !unknown_allowed && !REVIEWS.iter().any(|version| seen.contains(version)) {
+        errors.invalid(list, format!("must include at least one of {}", REVIEWS.join(", ")));
     }
 }
 
@@ -217,9 +227,7 @@ pub(super) fn conditions(errors: &mut Errors, list: &Node) {
     let mut seen = HashSet::new();
     for condition in list.items() {
         let (expression, name) = (condition.at("expression"), condition.at("name"));
-        if expression.text().trim().is_empty() {
-            errors.required(&expression, "");
-        }
+        errors.expression(&expression, "");
         if name.is_empty() {
             errors.required(&name, "");
         } else {
@@ -269,7 +277,7 @@ pub(super) fn api_service(errors: &mut Errors, object: &Node, _old: Option<&Node
     for name in ["namespace", "name"].map(|name| service.at(name)).iter().filter(|name| name.is_empty()) {
         errors.required(name, "");
     }
-    service_port(errors, &service.at("port"));
+    client::service_port(errors, &service.at("port"));
     if insecure.is_true() && !bundle.is_empty() {
         errors.invalid(&insecure, "may not be true if caBundle is present");
     }

@@ -63,6 +63,7 @@ fn objects_are_defaulted_as_in_go() {
     replay(|structural, vector| {
         let mut object = vector["object"].clone();
         structural.prune(&mut object);
+        structural.drop_nulls(&mut object);
         structural.default(&mut object);
         same(made(vector, "defaulted"), &object)
     });

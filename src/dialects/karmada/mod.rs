@@ -7,6 +7,7 @@ mod binding;
 mod claim;
 mod cluster;
 pub mod definitions;
+mod marks;
 mod names;
 pub mod overrides;
 mod placement;
@@ -17,6 +18,7 @@ mod work;
 pub use binding::{Bound, binding};
 pub use claim::claim;
 pub use cluster::{cell, cluster};
+pub use marks::marks;
 pub use names::{binding_name, cluster_of, execution_namespace, work_name};
 pub use work::{Report, work};
 

@@ -123,3 +123,26 @@ fn preferences_bound_each_cell() {
     let rules = [dividing(Division::Preferred(Preferences { cells, rebalance: true }))];
     check("m1 | m2 | m3", &rules, Some(10), "m1=2 m2=4 m3=4");
 }
+
+/// The figures of Karmada's own tests of its assignment.
+#[test]
+fn replicas_are_assigned_as_karmada_assigns_them() {
+    let room = available();
+    check("m1 free=1 now=2 | m2 free=1 now=4 | m3 free=1 now=6", &room, Some(6), "m1=1 m2=2 m3=3");
+    check("m1 free=10 now=2 | m2 free=10 now=4 | m3 free=10 now=6", &room, Some(24), "m1=6 m2=8 m3=10");
+    let short = "m1=2 m2=4 m3=6 !NotEnoughCapacity";
+    check("m1 free=1 now=2 | m2 free=1 now=4 | m3 free=1 now=6", &room, Some(24), short);
+    check("m1 free=6 | m2 free=8 | m3 free=10", &room, Some(12), "m1=3 m2=4 m3=5");
+    check("m1 free=8 | m2 free=8 | m3 free=10", &room, Some(12), "m1=4 m2=4 m3=4");
+    check("m1 free=3 | m2 free=3 | m3 free=3", &room, Some(12), "!NotEnoughCapacity");
+    check("m1 free=3 now=6 | m2 free=3", &room, Some(12), "m1=9 m2=3");
+    let few = aggregated();
+    check("m1 free=1 now=4 | m2 free=1 now=8 | m3 free=1", &few, Some(6), "m2=6");
+    check("m1 free=100 now=4 | m2 free=100 now=8", &few, Some(8), "m2=8");
+    check("m1 free=4 now=4 | m2 free=6 now=8 | m3 free=8", &few, Some(24), "m1=7 m2=12 m3=5");
+    check("m1 free=6 now=4 | m2 free=6 now=8 | m3 free=20", &few, Some(24), "m1=10 m2=14");
+    check("m1 free=4 now=4 | m3 free=8 | m4 free=12", &few, Some(24), "m1=7 m3=7 m4=10");
+    check("m1 free=6 | m2 free=8 | m3 free=10", &few, Some(12), "m2=5 m3=7");
+    check("m1 free=12 | m2 free=8 | m3 free=10", &few, Some(12), "m1=12");
+    check("m1 free=3 | m2 free=3 | m3 free=3", &few, Some(12), "!NotEnoughCapacity");
+}

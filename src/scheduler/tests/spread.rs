@@ -73,6 +73,13 @@ fn a_region_that_has_room_beats_one_that_has_the_object() {
 }
 
 #[test]
+fn regions_that_have_the_object_are_not_left_for_fewer() {
+    let two = duplicated(&[spread(region(), 1, Some(2)), spread(SpreadBy::Cell, 2, Some(2))]);
+    check("m0 free=20 region=1 | m1 free=0 region=0 | m2 free=0 region=0", &two, Some(1), "m0=1 m1=1");
+    check("m0 free=19 now=1 region=1 | m1 free=0 now=1 region=0 | m2 free=0 region=0", &two, Some(1), "m0=1 m1=1");
+}
+
+#[test]
 fn there_are_no_more_regions_than_cells() {
     let impossible = duplicated(&[spread(region(), 2, Some(2)), spread(SpreadBy::Cell, 1, Some(1))]);
     check("a1 region=a | b1 region=b", &impossible, None, "!CannotSpread");

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,7 +38,8 @@ func newKubectl(t *testing.T) *kubectl {
 
 func (k *kubectl) command(args ...string) *exec.Cmd {
 	command := exec.Command(k.program, args...)
-	if makesNamespace := args[0] == "create" && args[1] == "namespace"; !makesNamespace {
+	says := func(arg string) bool { return strings.HasPrefix(arg, "--namespace=") }
+	if makesNamespace := args[0] == "create" && args[1] == "namespace"; !makesNamespace && !slices.ContainsFunc(args, says) {
 		command.Args = append(command.Args, "--namespace="+k.namespace)
 	}
 	// A cache of its own: what another server said yesterday is nobody's business.

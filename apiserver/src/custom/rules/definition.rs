@@ -1,7 +1,7 @@
 //! What is wrong with the rules of a definition: whether they compile, what they may cost, and what they refer to.
 
 use openapi::structural::{ListType, Node, Rule, Structural, json};
-use openapi::validation::definition::{Located, is_sound, schemas};
+use openapi::validation::definition::{Located, is_sound, is_structural, schemas};
 use openapi::{FieldError, Wrong};
 use serde_json::Value;
 
@@ -18,6 +18,10 @@ pub fn check_rules(definition: &Value, old: Option<&Value>, found: &[FieldError]
         let Some(rules) = Rules::compile(&structural) else { continue };
         let below: Vec<&str> = found.iter().map(|error| &*error.field).filter(|at| is_in(at, &located.path)).collect();
         if !below.is_empty() && !is_sound(located.schema) {
+            // Defaults are looked at one by one, and rules only when all defaults are right.
+            if is_structural(located.schema) {
+                errors.extend(presets::check(&rules.root, structural.root(), &located.path, &below));
+            }
             continue;
         }
         let unchanged = old.is_some_and(|old| schema_of(old, located.version) == Some(located.schema));
@@ -64,7 +68,7 @@ impl<'a> Check<'a> {
         wrong: Vec<&'a str>,
         unchanged: bool,
     ) -> Vec<FieldError> {
-        let defaults = presets::check(&rules.root, structural.root(), &located.path);
+        let defaults = presets::check(&rules.root, structural.root(), &located.path, &[]);
         if !defaults.is_empty() {
             return defaults;
         }

@@ -7,24 +7,27 @@ use super::OBJECT_COST;
 use super::compile::Place;
 use super::evaluate::Evaluation;
 
-/// What is wrong with the defaults of a schema that stands at `base`.
-pub(super) fn check(root: &Place, node: &Node, base: &str) -> Vec<FieldError> {
-    let mut checker = Checker { errors: Vec::new(), left: Some(OBJECT_COST) };
+/// What is wrong with the defaults of a schema that stands at `base`, but for those that were found to be `wrong`.
+pub(super) fn check(root: &Place, node: &Node, base: &str, wrong: &[&str]) -> Vec<FieldError> {
+    let mut checker = Checker { errors: Vec::new(), left: Some(OBJECT_COST), wrong };
     checker.place(root, node, base);
     checker.errors
 }
 
-struct Checker {
+struct Checker<'a> {
     errors: Vec<FieldError>,
     /// What is left of the budget that all of them share; none once it is spent.
     left: Option<u64>,
+    /// Places of errors that are known.
+    wrong: &'a [&'a str],
 }
 
-impl Checker {
+impl Checker<'_> {
     fn place(&mut self, place: &Place, node: &Node, path: &str) {
         let Some(left) = self.left else { return };
-        if let Some(value) = node.default_value() {
-            let at = format!("{path}.default");
+        let at = format!("{path}.default");
+        let known = self.wrong.iter().any(|wrong| wrong.starts_with(&at));
+        if let Some(value) = node.default_value().filter(|_| !known) {
             // A default may stand where it stood before, and where nothing did.
             let kept = Evaluation::of(left).part(place, node, &at, value, Some(value));
             self.left = kept.left;

@@ -1,6 +1,6 @@
 //! Hooks over the network: those that answer, and those that lie, hang, babble or are somebody else.
 
-use super::stage::{Caller, answer, by_path, hook, object, scene};
+use super::stage::{Caller, answer, by_path, hook, mutated, object, scene};
 use super::tls::{Here, Identity, LIMIT, Server, caller, post};
 use crate::hooks::call::{CallError, CallWebhook, HttpCaller};
 use crate::hooks::{Ask, Endpoint, Hooks, Unevaluated};
@@ -343,7 +343,7 @@ async fn nobody_is_asked_for_a_request_that_is_over() {
     let (scene, caller) = (scene("CREATE v1/pods n/w"), Caller::new(by_path));
     let over = async |ask: &Ask<'_>| {
         let ask = Ask { deadline: Some(tokio::time::Instant::now()), ..*ask };
-        (hooks.validate(&ask, None).await.unwrap_err(), hooks.mutate(&ask, None).await.unwrap_err())
+        (hooks.validate(&ask, None).await.unwrap_err(), mutated(&hooks, &ask, None).await.unwrap_err())
     };
     let (validated, mutated) = scene.play(&caller, over).await;
     assert_eq!(validated.message(), "Timeout: request did not complete within requested timeout");

@@ -1,8 +1,8 @@
 //! Nothing that a hook answers, or that somebody makes a hook of, is too strange.
 
-use super::stage::{Caller, Scene, object, scene};
+use super::stage::{Caller, Scene, mutated, object, scene};
 use crate::hooks::conversion::convert;
-use crate::hooks::{Ask, Endpoint, Hooks, Told, Unevaluated};
+use crate::hooks::{Again, Ask, Endpoint, Hooks, Told, Unevaluated};
 use crate::object::Object;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -74,7 +74,7 @@ fn over(mut base: Value, strange: &Value) -> Value {
 
 fn play(scene: &Scene, hooks: &Hooks, caller: &Caller, object: Option<Object>) -> Option<Told> {
     let both = scene.play(caller, async |ask| {
-        let changed = hooks.mutate(ask, object).await.ok()?;
+        let changed = mutated(hooks, ask, object).await.ok()?;
         hooks.validate(ask, changed.object.as_ref()).await.ok()
     });
     both.now_or_never().expect("nobody waits for anything")
@@ -125,6 +125,6 @@ proptest! {
 /// Requests are answered on any thread: this compiles only if waiting for hooks can move from one to another.
 const _: fn(&Hooks, &Ask<'_>, &Object) = |hooks, ask, object| {
     fn is_send<T: Send>(_: T) {}
-    is_send(hooks.mutate(ask, None));
+    is_send(hooks.round(ask, None, &mut Again::default()));
     is_send(hooks.validate(ask, Some(object)));
 };

@@ -5,7 +5,7 @@ use crate::auth::User;
 use crate::catalog::Catalog;
 use crate::error::ApiError;
 use crate::hooks::call::{CallError, CallWebhook};
-use crate::hooks::{Ask, Changed, Conditions, Endpoint, Hooks, Later, Operation, Told, Unevaluated};
+use crate::hooks::{Again, Ask, Changed, Conditions, Endpoint, Hooks, Later, Operation, Told, Unevaluated};
 use crate::object::Object;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -109,7 +109,7 @@ impl Scene {
     pub(crate) async fn mutate_by(&self, configurations: &[Object]) -> Played<Changed> {
         let (caller, object) = (Caller::new(self.script), self.object.clone().map(object));
         let hooks = Hooks::compile(configurations, &[], &*self.conditions);
-        let result = self.play(&caller, async |ask| hooks.mutate(ask, object).await).await;
+        let result = self.play(&caller, async |ask| mutated(&hooks, ask, object).await).await;
         caller.played(result)
     }
 
@@ -222,6 +222,22 @@ impl CallWebhook for Caller {
         self.asked.lock().push((path, review));
         Box::pin(std::future::ready(answer))
     }
+}
+
+/// What hooks make of an object when nobody else changes it.
+pub(crate) async fn mutated(hooks: &Hooks, ask: &Ask<'_>, object: Option<Object>) -> Result<Changed, ApiError> {
+    let mut again = Again::default();
+    let first = hooks.round(ask, object, &mut again).await?;
+    if !first.was_changed {
+        return Ok(first);
+    }
+    let mut object = first.object.unwrap();
+    ask.readmit.unwrap()(&mut object)?;
+    let second = hooks.round(ask, Some(object), &mut again).await;
+    let mut second = second.map_err(|error| error.with_warnings(first.told.warnings.clone()))?;
+    let told = std::mem::replace(&mut second.told, first.told);
+    second.told.add(told);
+    Ok(Changed { was_changed: true, ..second })
 }
 
 /// An answer that belongs to the review.

@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::error::ApiError;
 use crate::hooks::tests::stage::{Caller, Scene, by_path, object};
-use crate::hooks::{Ask, Changed, Told};
+use crate::hooks::{Again, Ask, Changed, Told};
 use crate::object::Object;
 use crate::policy::{ParamKind, Policies, PolicyLook, PolicyObjects};
 use crate::selector::LabelSelector;
@@ -132,5 +132,16 @@ pub(super) fn validate(scene: &Scene, policies: &[Value]) -> Result<Told, ApiErr
 
 pub(super) fn mutate(scene: &Scene, policies: &[Value]) -> Result<Changed, ApiError> {
     let (policies, seen) = (mutating(policies), object(scene.object.clone().unwrap()));
-    play(scene, |ask| policies.mutate(&Ask { answering: &|_| Arc::new(Users), ..*ask }, &Workspace, seen))
+    play(scene, |ask| {
+        let ask = &Ask { answering: &|_| Arc::new(Users), ..*ask };
+        let mut again = Again::default();
+        let first = policies.round(ask, &Workspace, seen, &mut again)?;
+        if !first.was_changed {
+            return Ok(first);
+        }
+        let mut object = first.object.unwrap();
+        ask.readmit.unwrap()(&mut object)?;
+        let second = policies.round(ask, &Workspace, object, &mut again)?;
+        Ok(Changed { was_changed: true, ..second })
+    })
 }

@@ -13,11 +13,11 @@ use crate::catalog::{Catalog, ResourceDef};
 use crate::convert;
 use crate::error::ApiError;
 use crate::hooks::call::{CallWebhook, HttpCaller};
-use crate::hooks::{Answering, Ask, Changed, Hooks, Labels, Later, Operation, Told, Versions};
+use crate::hooks::{Again, Answering, Ask, Changed, Hooks, Labels, Later, Operation, Told, Versions};
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
 use crate::place::{Collection, Workspace};
-use crate::policy::{MatchConditions, Policies, PolicyObjects};
+use crate::policy::{MatchConditions, Policies, PolicyKey, PolicyObjects};
 use crate::strategy::Part;
 use asking::Asking;
 use look::Sights;
@@ -26,6 +26,9 @@ use std::sync::Arc;
 use storage::Snapshot;
 
 const GROUP: &str = "admissionregistration.k8s.io";
+
+/// Gates that are kept: few workspaces have policies or webhooks, and those are slow to read.
+const GATES_MAX: usize = 10_000;
 
 /// What the gates of all workspaces need.
 #[derive(Debug)]
@@ -46,28 +49,55 @@ impl Gate {
         self.policies.is_empty() && self.hooks.is_empty()
     }
 
-    /// Policies first, then webhooks.
+    /// When any of them changed the object, all that want to see it again are asked once more, after the built-in
+    /// plugins.
     async fn mutate(&self, ask: &Ask<'_>, sights: &Sights<'_>, object: Object) -> Result<Changed, ApiError> {
-        let Changed { object, told, .. } = self.policies.mutate(ask, sights, object)?;
-        let mut changed = self.hooks.mutate(ask, object).await?;
-        changed.told.warnings.splice(0..0, told.warnings);
-        Ok(changed)
+        let mut talk = Talk::default();
+        let first = self.round(ask, sights, object, &mut talk).await?;
+        let Some(mut object) = first.object.clone().filter(|_| first.was_changed) else { return Ok(first) };
+        if let Some(readmit) = ask.readmit {
+            readmit(&mut object)?;
+        }
+        let second = self.round(ask, sights, object, &mut talk).await;
+        let mut second = second.map_err(|error| error.with_warnings(first.told.warnings.clone()))?;
+        second.told.warnings.splice(0..0, first.told.warnings);
+        Ok(second)
+    }
+
+    /// Policies first, then webhooks.
+    async fn round(
+        &self,
+        ask: &Ask<'_>,
+        sights: &Sights<'_>,
+        object: Object,
+        talk: &mut Talk,
+    ) -> Result<Changed, ApiError> {
+        let by_policies = self.policies.round(ask, sights, object, &mut talk.policies)?;
+        let by_hooks = self.hooks.round(ask, by_policies.object, &mut talk.hooks).await?;
+        Ok(Changed { was_changed: by_policies.was_changed || by_hooks.was_changed, ..by_hooks })
     }
 
     async fn validate(&self, ask: &Ask<'_>, sights: &Sights<'_>, object: Option<&Object>) -> Result<Told, ApiError> {
         let mut told = self.policies.validate(ask, sights, object)?;
         if object.is_none() {
             // Whoever may change objects is asked about their end as well.
-            told.warnings.extend(self.hooks.mutate(ask, None).await?.told.warnings);
+            told.warnings.extend(self.hooks.round(ask, None, &mut Again::default()).await?.told.warnings);
         }
         told.warnings.extend(self.hooks.validate(ask, object).await?.warnings);
         Ok(told)
     }
 }
 
+/// Who has seen an object, and wants to see it again.
+#[derive(Debug, Default)]
+struct Talk {
+    policies: Again<PolicyKey>,
+    hooks: Again,
+}
+
 impl Gates {
     pub(super) fn new(caller: HttpCaller) -> Self {
-        Self { derived: Derived::new(Mark::Policies), caller }
+        Self { derived: Derived::new(Mark::Policies, GATES_MAX), caller }
     }
 }
 
@@ -167,7 +197,7 @@ impl Resources {
             options: how.options,
             user,
             dry_run: how.dry_run,
-            deadline: None,
+            deadline: how.told.deadline(),
             ambient: &self.inner.ambient,
             namespace_labels: &labels,
             versions: &versions,

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) -> Result<Response, ApiError> {
     let form = call.form(Offer::PLAIN)?;
-    let options = WriteOptions::parse(&call.query, "CreateOptions", call.user_agent())?;
+    let options = WriteOptions::parse(&call.query, "CreateOptions", call.user_agent())?.until(call.deadline);
     let resource = &at.get().resource;
     let Decoded { mut object, .. } = call.object()?.decode(resource, options.validation)?;
     let status = match &*resource.plural {

@@ -14,14 +14,18 @@ use crate::names;
 /// by the schema as it is written.
 pub(super) fn checked(node: &Node, mode: Mode) -> Option<&str> {
     let format = node.format()?;
-    let known = match node.ty().filter(|_| !node.is_int_or_string()) {
-        _ if mode == Mode::Default => true,
-        None | Some(Type::String) => is_of_texts(format),
-        Some(Type::Integer) => matches!(format, "int32" | "int64"),
-        Some(Type::Number) => matches!(format, "float" | "double"),
-        Some(_) => false,
-    };
-    known.then_some(format)
+    let ty = node.ty().filter(|_| !node.is_int_or_string()).map_or("", Type::name);
+    (mode == Mode::Default || is_known(ty, format)).then_some(format)
+}
+
+/// Whether values of a type are held to a format; the type is empty where there is none.
+pub fn is_known(ty: &str, format: &str) -> bool {
+    match ty {
+        "" | "string" => is_of_texts(format),
+        "integer" => matches!(format, "int32" | "int64"),
+        "number" => matches!(format, "float" | "double"),
+        _ => false,
+    }
 }
 
 type Check = fn(&str) -> bool;

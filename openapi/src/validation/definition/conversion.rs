@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::tree::{Errors, Node};
-use super::super::{names, webhook};
+use super::super::{client, names};
 use super::before::Before;
 use crate::scalar::base64;
 
@@ -36,8 +36,8 @@ fn client(errors: &mut Errors, client: &Node, before: &Before) {
         return errors.required(client, "required when strategy is set to Webhook");
     }
     match (client.at("url").exists(), client.at("service").exists()) {
-        (true, false) => webhook::url(errors, &client.at("url")),
-        (false, true) => webhook::service(errors, &client.at("service")),
+        (true, false) => client::url(errors, &client.at("url")),
+        (false, true) => client::service(errors, &client.at("service")),
         _ => errors.required(client, "exactly one of url or service is required"),
     }
     let bundle = client.at("caBundle");

@@ -62,7 +62,12 @@ pub fn schemas<'a>(crd: &'a Value) -> Vec<Located<'a>> {
 /// Whether a schema is structural and its defaults are what it allows: only then are its rules looked at.
 pub fn is_sound(schema: &Value) -> bool {
     let sound = || validate_presets(Structural::read(schema).root(), "", true, super::embedded_metadata).is_empty();
-    shape::unreadable(schema).is_none() && before::is_structural(schema) && sound()
+    is_structural(schema) && sound()
+}
+
+/// Whether a schema is structural, whatever its defaults are.
+pub fn is_structural(schema: &Value) -> bool {
+    shape::unreadable(schema).is_none() && before::is_structural(schema)
 }
 
 pub(super) fn body(errors: &mut Errors, object: &Node, old: Option<&Node>) {

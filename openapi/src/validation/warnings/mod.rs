@@ -6,6 +6,7 @@ mod node;
 mod paths;
 mod pod;
 mod ports;
+mod schemas;
 mod storage;
 
 use serde_json::Value;
@@ -47,6 +48,7 @@ pub fn warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
     match (group, text("kind")) {
         ("", kind) => core(&mut told, kind, &object, old.as_ref()),
         ("apps" | "batch", kind) => workload(&mut told, kind, &object, old.as_ref()),
+        ("apiextensions.k8s.io", _) => schemas::definition(&mut told, &object, old.as_ref()),
         ("networking.k8s.io", "Ingress") if old.is_none() => network::ingress(&mut told, &object),
         ("networking.k8s.io", "NetworkPolicy") => network::policy(&mut told, &object),
         ("discovery.k8s.io", "EndpointSlice") => network::slice(&mut told, &object, old.is_none()),

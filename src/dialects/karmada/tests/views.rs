@@ -98,6 +98,20 @@ fn a_work_shows_what_a_member_should_hold() {
 }
 
 #[test]
+fn a_copy_is_marked_as_karmada_marks_it() {
+    use crate::scheduler::change::Change;
+    let marks = marks(&nginx(), "member1");
+    let [Change::Labels(labels), Change::Annotations(annotations)] = marks.changes.as_slice() else {
+        panic!("{marks:?}")
+    };
+    assert_eq!(labels.entries["karmada.io/managed"], "true");
+    assert_eq!(annotations.entries["work.karmada.io/name"], "nginx-687f7fb96f");
+    assert_eq!(annotations.entries["work.karmada.io/namespace"], "karmada-es-member1");
+    assert_eq!(annotations.entries["resourcebinding.karmada.io/name"], "nginx-deployment");
+    assert!(marks.cells.admits(&cells(&["member1"])[0]) && !marks.cells.admits(&cells(&["member2"])[0]));
+}
+
+#[test]
 fn a_cluster_is_read_with_all_the_scheduler_needs() {
     let object = json!({"metadata": {"name": "member1", "labels": {"tier": "edge"}},
         "spec": {"syncMode": "Push", "region": "eu", "zone": "a", "provider": "p",
