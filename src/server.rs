@@ -21,7 +21,7 @@ use apiserver::object::Object;
 use apiserver::pipeline::{Limits, Pipeline, pipeline};
 use apiserver::place::Workspace;
 use apiserver::resources::Resources;
-use apiserver::serve;
+use apiserver::serve::{self, Patience};
 use serde_json::{Value, json};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -113,8 +113,8 @@ impl Server {
         }
         let pipeline = pipeline(api.clone(), Limits::default());
         let federation = federate(&resources, &pipeline, &stop).await?;
-        let serving =
-            tokio::spawn(serve::serve(listener, credentials.tls, credentials.recognise, pipeline, stop.clone()));
+        let peers = (credentials.recognise, Patience::default());
+        let serving = tokio::spawn(serve::serve(listener, credentials.tls, peers, pipeline, stop.clone()));
         Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep, departing, federation })
     }
 

@@ -14,15 +14,27 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_util::sync::CancellationToken;
 use tower::{Service, ServiceExt};
 
-/// A client that has not shaken hands, or said what it wants, by then is not going to.
-const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
-const HEADERS_MAX: Duration = Duration::from_secs(32);
+/// How long a client is waited for. One that has not shaken hands, or said what it wants, by then is not going to.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    pub handshake: Duration,
+    /// Of the first request of a connection, and the headers of every other.
+    pub headers: Duration,
+}
+
+impl Default for Patience {
+    /// Kubernetes' own.
+    fn default() -> Self {
+        Self { handshake: Duration::from_secs(10), headers: Duration::from_secs(32) }
+    }
+}
 
 /// Requests at a time on one HTTP/2 connection. Informers hold a watch each.
 const STREAMS_MAX: u32 = 1000;
@@ -40,7 +52,7 @@ pub type Recognise = Arc<dyn Fn(&[CertificateDer<'static>]) -> Peer + Send + Syn
 pub async fn serve<S>(
     listener: TcpListener,
     tls: Arc<ServerConfig>,
-    recognise: Recognise,
+    (recognise, patience): (Recognise, Patience),
     pipeline: S,
     stop: CancellationToken,
 ) where
@@ -60,7 +72,7 @@ pub async fn serve<S>(
             Ok((stream, _)) => {
                 let (acceptor, pipeline, recognise) = (acceptor.clone(), pipeline.clone(), recognise.clone());
                 let watcher = graceful.watcher();
-                connections.spawn(connection(stream, acceptor, recognise, pipeline, watcher));
+                connections.spawn(connection(stream, acceptor, (recognise, patience), pipeline, watcher));
             }
             // Out of descriptors: those that are held will be let go.
             Err(error) => {
@@ -85,7 +97,7 @@ pub async fn serve<S>(
 async fn connection<S>(
     stream: TcpStream,
     acceptor: TlsAcceptor,
-    recognise: Recognise,
+    (recognise, patience): (Recognise, Patience),
     pipeline: S,
     watcher: hyper_util::server::graceful::Watcher,
 ) where
@@ -93,15 +105,18 @@ async fn connection<S>(
     S::Future: Send,
 {
     let _ = stream.set_nodelay(true);
-    let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await else { return };
+    let Ok(Ok(stream)) = tokio::time::timeout(patience.handshake, acceptor.accept(stream)).await else { return };
     let peer = stream.get_ref().1.peer_certificates().map(|shown| recognise(shown)).unwrap_or_default();
+    let spoken = Arc::new(Notify::new());
+    let heard = spoken.clone();
     let service = TowerToHyperService::new(pipeline.map_request(move |request: Request<Incoming>| {
+        heard.notify_one();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer.clone());
         request
     }));
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS_MAX);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience.headers);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -109,8 +124,20 @@ async fn connection<S>(
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(20));
     let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-    if let Err(error) = watcher.watch(served.into_owned()).await {
-        tracing::debug!(error, "a connection ended");
+    tokio::select! {
+        ended = watcher.watch(served.into_owned()) => {
+            if let Err(error) = ended {
+                tracing::debug!(error, "a connection ended");
+            }
+        }
+        () = silence(&spoken, patience.headers) => tracing::debug!("a client said nothing"),
+    }
+}
+
+/// Returns when nothing was asked for in time; never, once something was.
+async fn silence(spoken: &Notify, max: Duration) {
+    if tokio::time::timeout(max, spoken.notified()).await.is_ok() {
+        std::future::pending::<()>().await;
     }
 }
 

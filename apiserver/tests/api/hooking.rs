@@ -2,6 +2,7 @@
 
 use crate::stage::Stage;
 use apiserver::pipeline::Peer;
+use apiserver::serve::{Patience, Recognise, serve};
 use axum::Router;
 use axum::extract::RawQuery;
 use axum::routing::post;
@@ -21,20 +22,27 @@ const CONFIGMAPS: &str = "/api/v1/namespaces/n/configmaps";
 
 /// A server on a port of its own; yields its URL and the certificate to trust it by, in PEM.
 pub(crate) async fn https(router: Router) -> (String, String) {
+    https_with(router, Patience::default()).await
+}
+
+/// The same that waits for clients as long as it is told to.
+pub(crate) async fn https_with(router: Router, patience: Patience) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     let certificate = params.self_signed(&key).unwrap();
     let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let tls = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+    let mut tls = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], private)
         .unwrap();
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let nobody = Arc::new(|_: &[CertificateDer<'static>]| Peer::default());
-    tokio::spawn(apiserver::serve::serve(listener, Arc::new(tls), nobody, router, CancellationToken::new()));
+    let peers: (Recognise, Patience) = (nobody, patience);
+    tokio::spawn(serve(listener, Arc::new(tls), peers, router, CancellationToken::new()));
     let pem =
         format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(certificate.der()));
     (format!("https://localhost:{port}"), pem)

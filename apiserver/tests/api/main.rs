@@ -5,6 +5,7 @@ mod applying;
 mod asking;
 mod auditing;
 mod crowding;
+mod dawdling;
 mod defining;
 mod deleting;
 mod discovering;
