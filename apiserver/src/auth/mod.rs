@@ -44,6 +44,9 @@ pub struct User {
     pub within: Option<Workspace>,
 }
 
+/// What the names of parts of the server begin with.
+const PARTS: &str = "system:hanse:";
+
 /// The group whose members may do everything.
 pub const MASTERS: &str = "system:masters";
 const ANONYMOUS: &str = "system:anonymous";
@@ -75,7 +78,12 @@ impl User {
 
     /// A part of this server, under its own name.
     pub fn system(name: &str) -> Arc<Self> {
-        Arc::new(Self::authenticated(&format!("system:hanse:{name}"), vec![MASTERS.to_owned()]))
+        Arc::new(Self::authenticated(&format!("{PARTS}{name}"), vec![MASTERS.to_owned()]))
+    }
+
+    /// By its name; nothing is permitted because of it.
+    pub fn is_part_of_the_server(&self) -> bool {
+        self.name.starts_with(PARTS)
     }
 
     /// The user as answers and records tell of them.

@@ -9,7 +9,7 @@ mod scale;
 mod schema;
 
 pub use intern::Interned;
-pub use rules::check_rules;
+pub use rules::{Judged, check_rules};
 pub use schema::{CustomSchema, envelope};
 
 use crate::object::Object;

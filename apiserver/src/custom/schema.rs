@@ -1,6 +1,6 @@
 //! One version of a definition, compiled.
 
-use super::rules::Rules;
+use super::rules::{Judged, Rules};
 use super::scale;
 use crate::jsonpath::simple::{ScalePaths, Selectable};
 use crate::object::Object;
@@ -63,29 +63,29 @@ impl CustomSchema {
     }
 
     /// Why an object may not be made, or may not take the place of `old`.
-    pub fn validate(&self, object: &Object, old: Option<&Object>, namespaced: bool) -> Vec<FieldError> {
+    pub fn validate(&self, object: &Object, old: Option<&Object>, namespaced: bool) -> Judged {
         let tree = Value::from(object.clone());
         let old = old.map(|old| Value::from(old.clone()));
         let mut errors = validation::metadata(&tree, old.as_ref(), namespaced);
         errors.extend(self.structural.validate(&tree, old.as_ref(), validation::embedded_metadata));
         errors.extend(self.counts(&tree));
-        errors.extend(self.broken_rules(&tree, old.as_ref(), &errors));
-        errors
+        self.with_rules(&tree, old.as_ref(), errors)
     }
 
     /// Why the status of an object may not take the place of that of `old`.
-    pub fn validate_status(&self, object: &Object, old: &Object, namespaced: bool) -> Vec<FieldError> {
+    pub fn validate_status(&self, object: &Object, old: &Object, namespaced: bool) -> Judged {
         let (tree, old) = (Value::from(object.clone()), Value::from(old.clone()));
         let mut errors = validation::metadata(&tree, Some(&old), namespaced);
         errors.extend(self.structural.validate_status(&tree, &old));
         errors.extend(self.counts(&tree));
-        errors.extend(self.broken_rules(&tree, Some(&old), &errors));
-        errors
+        self.with_rules(&tree, Some(&old), errors)
     }
 
-    fn broken_rules(&self, tree: &Value, old: Option<&Value>, found: &[FieldError]) -> Vec<FieldError> {
-        let rules = self.rules.as_ref();
-        rules.map(|rules| rules.validate(&self.structural, tree, old, found)).unwrap_or_default()
+    fn with_rules(&self, tree: &Value, old: Option<&Value>, mut errors: Vec<FieldError>) -> Judged {
+        let Some(rules) = &self.rules else { return errors.into() };
+        let Judged { errors: broken, forgiven } = rules.validate(&self.structural, tree, old, &errors);
+        errors.extend(broken);
+        Judged { errors, forgiven }
     }
 
     fn counts(&self, tree: &Value) -> Vec<FieldError> {

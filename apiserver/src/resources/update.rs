@@ -107,7 +107,7 @@ impl Resources {
         let mut beside = self.beside(&mut new, &attempt, By { at: &at.within, user: by.user() })?;
         write::settle(resource, &mut new);
         let mut errors = strategy::check_change(resource, part, &new, old);
-        errors.extend(write::errors_of_change(resource, part, &mut new, old));
+        errors.extend(write::errors_of_change(resource, part, &mut new, old, how.told));
         if !errors.is_empty() {
             return Err(ApiError::invalid(write::group_of_errors(resource), &resource.kind, new.name(), &errors));
         }

@@ -142,7 +142,7 @@ pub(super) fn errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<
         return openapi::validation::create(&as_sent(object, resource), ty);
     }
     match (resource.custom(), resource.stored_type()) {
-        (Some(custom), _) => custom.schema.validate(object, None, resource.namespaced),
+        (Some(custom), _) => custom.schema.validate(object, None, resource.namespaced).errors,
         (None, Some(ty)) => {
             let expressions = policy::check(object);
             object.as_tree(|tree| {
@@ -177,15 +177,25 @@ fn new_mistakes(new: &Object, old: &Object) -> Vec<FieldError> {
 }
 
 /// What is wrong with an object in the place of another.
-pub(super) fn errors_of_change(resource: &ResourceDef, part: Part, new: &mut Object, old: &Object) -> Vec<FieldError> {
+pub(super) fn errors_of_change(
+    resource: &ResourceDef,
+    part: Part,
+    new: &mut Object,
+    old: &Object,
+    told: &Told,
+) -> Vec<FieldError> {
     if let Some(ty) = judged_as_sent(resource) {
         return openapi::validation::update(&as_sent(new, resource), &as_sent(old, resource), ty);
     }
     let ty = match (resource.custom(), resource.stored_type()) {
-        (Some(custom), _) if part == Part::Status => {
-            return custom.schema.validate_status(new, old, resource.namespaced);
+        (Some(custom), _) => {
+            let judged = match part {
+                Part::Status => custom.schema.validate_status(new, old, resource.namespaced),
+                _ => custom.schema.validate(new, Some(old), resource.namespaced),
+            };
+            told.add(judged.forgiven.iter().map(ToString::to_string).collect());
+            return judged.errors;
         }
-        (Some(custom), _) => return custom.schema.validate(new, Some(old), resource.namespaced),
         (None, Some(ty)) => ty,
         (None, None) => return Vec::new(),
     };

@@ -99,7 +99,11 @@ async fn what_broke_a_rule_before_the_rule_came_may_stay_as_it_is() {
     let version = &mut definition["spec"]["versions"][0];
     version["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"] = square();
     stage.send(&format!("PUT {DEFINITION}"), &definition).await.expect(200);
-    merge(&stage, BOX, json!({ "metadata": { "labels": { "a": "b" } } })).await.expect(200);
+    let kept = merge(&stage, BOX, json!({ "metadata": { "labels": { "a": "b" } } })).await;
+    // Its author is told all the same.
+    let warning = kept.header("warning").unwrap_or_default();
+    assert!(warning.contains("spec: Invalid value:") && warning.contains("is 1 by 2"), "{warning}");
+    kept.expect(200);
     merge(&stage, BOX, json!({ "spec": { "label": "x" } })).await.refused(422);
     merge(&stage, BOX, json!({ "spec": { "width": 2 } })).await.expect(200);
 }

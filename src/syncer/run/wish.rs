@@ -4,12 +4,12 @@ use super::namespace;
 use super::records;
 use crate::apis::FieldPath;
 use crate::apis::definitions::CELLS;
+use crate::apis::fnv;
 use crate::fleet::api::{CellPlace, CellResource};
 use crate::fleet::{CopyId, Ledger, Session};
 use crate::scheduler::controller::{Rulebook, targets_of};
 use crate::scheduler::rule::Strangers;
 use crate::scheduler::{Cell, Target, Terms};
-use crate::syncer::diff::hash;
 use crate::syncer::{Order, Origin, mark, namespace_in_cell, render};
 use apiserver::catalog::ResourceDef;
 use apiserver::client::Client;
@@ -225,4 +225,9 @@ pub(super) fn namespace_place(name: &str) -> CellPlace {
         namespaced: false,
     };
     CellPlace { resource, namespace: None, name: name.to_owned() }
+}
+
+/// What is sent to a cell, as one number.
+fn hash(object: &Value) -> String {
+    format!("{:016x}", fnv::hash_64(object.to_string().as_bytes()))
 }

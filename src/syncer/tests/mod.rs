@@ -1,8 +1,6 @@
 //! The syncer by data: templates, inventories and statuses in; objects, steps and a status out.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod converge;
-mod diff;
 mod overrides;
 mod reduce;
 mod render;

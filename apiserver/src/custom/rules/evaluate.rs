@@ -9,6 +9,7 @@ use openapi::FieldError;
 use openapi::structural::{Node, OldItems, Rule, Type, unchanged};
 use serde_json::{Map, Value as Json};
 
+use super::Judged;
 use super::compile::{Compiled, Place};
 use super::message::{self, Told};
 use super::{BYTES_MAX, CALL_COST, ERRORS_MAX, OLD_SELF, SELF};
@@ -17,6 +18,8 @@ use super::{BYTES_MAX, CALL_COST, ERRORS_MAX, OLD_SELF, SELF};
 #[derive(Debug)]
 pub(super) struct Evaluation {
     pub(super) errors: Vec<FieldError>,
+    /// What is wrong as it was before.
+    forgiven: Vec<FieldError>,
     bytes: usize,
     /// What is left of the budget; none once it is spent.
     pub(super) left: Option<u64>,
@@ -80,17 +83,17 @@ impl At<'_, '_> {
 
 impl Evaluation {
     pub(super) fn of(budget: u64) -> Self {
-        Self { errors: Vec::new(), bytes: 0, left: Some(budget) }
+        Self { errors: Vec::new(), forgiven: Vec::new(), bytes: 0, left: Some(budget) }
     }
 
     /// An object as a whole.
-    pub(super) fn object(mut self, root: &Place, node: &Node, value: &Json, old: Option<&Json>) -> Vec<FieldError> {
+    pub(super) fn object(mut self, root: &Place, node: &Node, value: &Json, old: Option<&Json>) -> Judged {
         let tie = old.map(|old| Tie::new(node, value, old));
         let ties = Ties { own: tie.as_ref(), around: None };
         if self.place(root, &At { node, path: "", value, old, ties }).is_err() {
             self.left = None;
         }
-        self.errors
+        Judged { errors: self.errors, forgiven: self.forgiven }
     }
 
     /// A value at `path`, whether or not it was there before.
@@ -245,18 +248,34 @@ impl Evaluation {
                 return Err(Stop);
             }
         };
-        if forgiven {
-            return Ok(());
-        }
         let scalar = !matches!(at.node.ty(), Some(Type::Object | Type::Array));
-        self.push(message::error(rule, field, Some(at.value).filter(|_| scalar), detail))
+        let error = message::error(rule, field, Some(at.value).filter(|_| scalar), detail);
+        if forgiven {
+            return self.forgive(error);
+        }
+        self.push(error)
+    }
+
+    fn forgive(&mut self, error: FieldError) -> Result<(), Stop> {
+        self.bytes += size(&error);
+        self.forgiven.push(error);
+        self.go_on()
     }
 
     fn push(&mut self, error: FieldError) -> Result<(), Stop> {
-        self.bytes += error.field.len() + error.detail.len() + error.value.as_ref().map_or(0, String::len);
+        self.bytes += size(&error);
         self.errors.push(error);
-        if self.errors.len() >= ERRORS_MAX || self.bytes >= BYTES_MAX { Err(Stop) } else { Ok(()) }
+        self.go_on()
     }
+
+    fn go_on(&self) -> Result<(), Stop> {
+        let told = self.errors.len() + self.forgiven.len();
+        if told >= ERRORS_MAX || self.bytes >= BYTES_MAX { Err(Stop) } else { Ok(()) }
+    }
+}
+
+fn size(error: &FieldError) -> usize {
+    error.field.len() + error.detail.len() + error.value.as_ref().map_or(0, String::len)
 }
 
 /// A value inside of another.

@@ -30,6 +30,20 @@ const BYTES_MAX: usize = 1 << 20;
 const SELF: &str = "self";
 const OLD_SELF: &str = "oldSelf";
 
+/// What is to be said of an object.
+#[derive(Debug, Default)]
+pub struct Judged {
+    pub errors: Vec<FieldError>,
+    /// Rules that an object breaks as the one before it did: its author is told, and may go on.
+    pub forgiven: Vec<FieldError>,
+}
+
+impl From<Vec<FieldError>> for Judged {
+    fn from(errors: Vec<FieldError>) -> Self {
+        Self { errors, forgiven: Vec::new() }
+    }
+}
+
 /// The rules of a schema, compiled.
 #[derive(Debug)]
 pub(super) struct Rules {
@@ -50,11 +64,11 @@ impl Rules {
         object: &Value,
         old: Option<&Value>,
         found: &[FieldError],
-    ) -> Vec<FieldError> {
+    ) -> Judged {
         if found.iter().any(blocks) {
             let detail = "some validation rules were not checked because the object was invalid; correct the existing \
                           errors to complete validation";
-            return vec![FieldError::invalid("<nil>", Value::Null, detail)];
+            return Judged::from(vec![FieldError::invalid("<nil>", Value::Null, detail)]);
         }
         Evaluation::of(OBJECT_COST).object(&self.root, structural.root(), object, old)
     }

@@ -18,7 +18,7 @@ fn errors(list: Value, value: Value, old: Option<Value>) -> Vec<String> {
     let (object, old) = (json!({ "list": value }), old.map(|old| json!({ "list": old })));
     let errors = rules.validate(&schema, &object, old.as_ref(), &[]);
     assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
-    errors.iter().map(ToString::to_string).collect()
+    errors.errors.iter().map(ToString::to_string).collect()
 }
 
 fn list_with(rule: &str) -> Value {
