@@ -58,8 +58,8 @@ export PATH := $(PATH):/usr/sbin:/sbin
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build-tools ## Run the server on a store in ./hanse-data (or DATA_DIR=...)
-	$(CARGO) run --release $(FEATURES) -- serve --data-dir $(DATA_DIR)
+run: build-tools ## Run a federation to try: the server on a store in ./hanse-data (or DATA_DIR=...), and three cells
+	$(CARGO) run --release $(FEATURES) -- dev --data-dir $(DATA_DIR)
 
 build: build-tools ## Build the release binary, target/release/hanse
 	$(CARGO) build --release $(FEATURES)

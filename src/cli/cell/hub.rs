@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(super) fn connect(flags: &HubFlags) -> Result<Arc<dyn CellApi>, Error> {
+pub(in crate::cli) fn connect(flags: &HubFlags) -> Result<Arc<dyn CellApi>, Error> {
     remote(&kubeconfig(flags)?).map_err(Error::Hub)
 }
 
