@@ -105,7 +105,7 @@ impl Wishes {
     }
 
     fn origin(&self, workspace: &Workspace) -> Origin {
-        Origin { owner: self.hub.to_string(), workspace: workspace.to_string() }
+        Origin { owner: self.hub.to_string(), workspace: self.book.path_of(workspace) }
     }
 
     fn make(&self, parts: &Parts<'_>, named: Value) -> Wish {
