@@ -97,7 +97,7 @@ fn placements() -> Value {
         ("cells", list(&cell)),
         ("groups", list(&group)),
         ("terms", text()),
-        ("manner", texts(&["namespaces", "strangers"])),
+        ("manner", texts(&["namespaces", "strangers", "status"])),
         ("references", list(&texts(&["apiVersion", "kind", "resource", "namespace", "name"]))),
     ]);
     let refusal = texts(&["cell", "rule", "reason"]);
@@ -140,6 +140,8 @@ fn copies() -> Value {
         ("applied", text()),
         ("reason", text()),
         ("message", text()),
+        ("statusHash", text()),
+        ("statusFields", text()),
         ("preserve", json!({ "type": "boolean" })),
     ]);
     definition(Sketch {

@@ -16,18 +16,21 @@ const REFUSED_MAX: usize = 20;
 pub struct Manner {
     pub namespaces: Namespaces,
     pub strangers: Strangers,
+    /// Whether cells get to see the status of the source.
+    pub status_down: bool,
 }
 
 impl Manner {
     pub(super) fn of(rules: &[Rule]) -> Self {
         let terms = Terms::of(rules);
-        Self { namespaces: terms.namespaces, strangers: terms.strangers }
+        Self { namespaces: terms.namespaces, strangers: terms.strangers, status_down: terms.status_down }
     }
 
     fn told(self) -> Value {
         let namespaces = if self.namespaces == Namespaces::Same { "Same" } else { "ByUid" };
         let strangers = if self.strangers == Strangers::Adopt { "Adopt" } else { "Leave" };
-        json!({ "namespaces": namespaces, "strangers": strangers })
+        let status = if self.status_down { "Down" } else { "Up" };
+        json!({ "namespaces": namespaces, "strangers": strangers, "status": status })
     }
 }
 
@@ -37,6 +40,7 @@ pub fn manner_of(record: &Object) -> Manner {
     Manner {
         namespaces: if says("namespaces", "Same") { Namespaces::Same } else { Namespaces::ByUid },
         strangers: if says("strangers", "Adopt") { Strangers::Adopt } else { Strangers::Leave },
+        status_down: says("status", "Down"),
     }
 }
 
