@@ -5,6 +5,7 @@ use crate::bootstrap::{self, bootstrap};
 use crate::config::{AuthenticationError, Config, FileError, Reload, Vouching};
 use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS};
 use crate::definitions::definitions;
+use crate::demonstration::{self, Scale, Shown};
 use crate::dialects::{Book, karmada, native};
 use crate::fleet::{self, Connector, Ledger};
 use crate::scheduler::controller::{self as scheduler, Rulebook};
@@ -43,6 +44,7 @@ const READ_AGAIN: Duration = Duration::from_secs(5);
 pub struct Server {
     store: Store,
     api: Api,
+    resources: Resources,
     address: SocketAddr,
     kubeconfig: PathBuf,
     stop: CancellationToken,
@@ -115,7 +117,7 @@ impl Server {
         let federation = federate(&resources, &pipeline, &stop).await?;
         let peers = (credentials.recognise, Patience::default());
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, peers, pipeline, stop.clone()));
-        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep, departing, federation })
+        Ok(Self { store, api, resources, address, kubeconfig, stop, serving, upkeep, departing, federation })
     }
 
     pub fn stats(&self) -> Stats {
@@ -129,6 +131,14 @@ impl Server {
     /// How an administrator reaches it.
     pub fn kubeconfig(&self) -> &PathBuf {
         &self.kubeconfig
+    }
+
+    /// Makes cells to try things on, and lets them live for as long as the server does.
+    pub async fn demonstrate(&self, scale: Scale) -> Result<Shown, StartError> {
+        let client = Client::as_system(self.resources.clone(), "demonstration");
+        let shown = demonstration::prepare(&client, scale).await?;
+        self.federation.spawn(demonstration::controller(&client, shown.ids.clone()).run(self.stop.clone()));
+        Ok(shown)
     }
 
     /// Takes no more, finishes what was accepted, ends watches, and lets go of the data.

@@ -4,9 +4,9 @@ use super::everywhere::{Everywhere, Found};
 use super::hub;
 use super::{Error, HubFlags};
 use crate::cli::answer;
+use crate::cli::columns::columns;
 use clap::Args;
 use serde_json::Value;
-use std::fmt::Write;
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Flags {
@@ -24,22 +24,10 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
     Ok(answer(&table(&cells, &copies))?)
 }
 
-const COLUMNS: [&str; 7] = ["WORKSPACE", "NAME", "READY", "VERSION", "REGION", "COPIES", "WHY"];
-
 fn table(cells: &[Found], copies: &[Found]) -> String {
-    let header = COLUMNS.map(str::to_owned);
+    let header = ["WORKSPACE", "NAME", "READY", "VERSION", "REGION", "COPIES", "WHY"].map(str::to_owned);
     let rows: Vec<[String; 7]> = std::iter::once(header).chain(cells.iter().map(|cell| row(cell, copies))).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..COLUMNS.len() - 1).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(line, "{cell:width$}   ");
-        }
-        let _ = writeln!(text, "{}", format!("{line}{}", row[COLUMNS.len() - 1]).trim_end());
-    }
-    text
+    columns(&rows)
 }
 
 fn row(Found { place, object: cell }: &Found, copies: &[Found]) -> [String; 7] {
