@@ -10,6 +10,7 @@ mod explain;
 mod fsck;
 mod help;
 mod kubeconfig;
+mod output;
 mod progress;
 mod serve;
 mod status;
