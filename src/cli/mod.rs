@@ -4,6 +4,7 @@
 //! says why), 2 it was not asked properly.
 
 mod cell;
+mod credentials;
 mod fsck;
 mod kubeconfig;
 mod progress;
@@ -38,6 +39,9 @@ enum Command {
     /// Let cells join and leave, and show how they are
     #[command(subcommand)]
     Cell(cell::Command),
+    /// Change the keys that a server signs tokens of service accounts with
+    #[command(subcommand)]
+    Credentials(credentials::Command),
     /// Compare what is recorded with what is in the cells; exit code 1 if anything is not as it should be
     Fsck(fsck::Flags),
     /// Write kubeconfig files for users of a server
@@ -70,6 +74,7 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
             Err(error) => refuse(ErrorKind::MissingRequiredArgument, &config::FlagError::to_string(&error)),
         },
         Command::Cell(command) => Ok(cell::run(command)?),
+        Command::Credentials(command) => Ok(credentials::run(command)?),
         Command::Fsck(flags) => Ok(fsck::run(&flags)?),
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
         Command::Storage(command) => Ok(storage::run(command)?),
