@@ -2,10 +2,12 @@
 
 mod audit;
 mod authentication;
+mod dev;
 mod keys;
 
 pub use audit::AuditFlags;
 pub use authentication::{AuthenticationError, AuthenticationFlags, Reload, Vouching};
+pub use dev::DevFlags;
 pub use keys::KeyFlags;
 
 use certs::SubjectName;
@@ -167,6 +169,11 @@ fn etcd(flags: EtcdFlags) -> Result<Place, FlagError> {
 pub fn kubeconfig() -> Option<PathBuf> {
     let named = std::env::var_os("KUBECONFIG").filter(|named| !named.is_empty())?;
     std::env::split_paths(&named).next()
+}
+
+/// How this program was called: a person can call it so again.
+pub fn program() -> PathBuf {
+    std::env::args_os().next().map_or_else(|| PathBuf::from("hanse"), PathBuf::from)
 }
 
 /// What is logged: what [`LOG_VARIABLE`] says, or warnings of everybody and news of our own.

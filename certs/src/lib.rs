@@ -17,6 +17,7 @@ mod subject;
 pub use authority::expires;
 pub use authority::{Authority, KeyPair, Validity};
 pub use error::{Error, Flaw, RequestFlaw};
+pub use file::write_private;
 pub use identity::{Identity, Origin, Reason};
 pub use request::{Grant, Purpose, Request};
 pub use signing::{SigningKey, public_keys};

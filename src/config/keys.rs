@@ -1,10 +1,13 @@
 //! What the server signs with, and for how long: the flags.
 
-use super::FileError;
+use super::AuthenticationError;
 use apiserver::authn::revoked::{Misfit, Revoked};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// What certificates last that are issued on request, if nobody says: Kubernetes' own.
+const LASTS: Duration = Duration::from_hours(8760);
 
 /// The same flags as kube-apiserver's and kube-controller-manager's.
 #[derive(Args, Clone, Debug)]
@@ -23,13 +26,24 @@ pub struct KeyFlags {
     pub revoked_identities: Option<PathBuf>,
 }
 
+impl Default for KeyFlags {
+    fn default() -> Self {
+        Self {
+            cluster_signing_duration: LASTS,
+            service_account_signing_key_file: None,
+            service_account_key_files: Vec::new(),
+            revoked_identities: None,
+        }
+    }
+}
+
 impl KeyFlags {
     /// Who is not recognised any more; nobody, if no file says so.
-    pub fn revoked(&self) -> Result<Revoked, FileError> {
+    pub fn revoked(&self) -> Result<Revoked, AuthenticationError> {
         let Some(path) = &self.revoked_identities else { return Ok(Revoked::default()) };
-        let unreadable = |source| FileError::Unreadable { path: path.clone(), source };
+        let unreadable = |source| AuthenticationError::File { path: path.clone(), source };
         let text = std::fs::read_to_string(path).map_err(unreadable)?;
-        let wrong = |misfit: Misfit| FileError::Wrong { path: path.clone(), why: misfit.to_string() };
+        let wrong = |misfit: Misfit| AuthenticationError::Config { path: path.clone(), why: misfit.to_string() };
         Revoked::parse(&text).map_err(wrong)
     }
 
@@ -67,7 +81,7 @@ mod tests {
     #[test]
     fn durations_are_written_as_in_go() {
         let check = |text: &str, secs: u64| assert_eq!(duration(text), Ok(Duration::from_secs(secs)), "{text}");
-        check("8760h0m0s", 8760 * 3600);
+        check("8760h0m0s", KeyFlags::default().cluster_signing_duration.as_secs());
         check("90m", 5400);
         check("1h30s", 3630);
         for odd in ["", "0s", "h", "5", "5d", "-1h", "99999999999999999999h", "1h5"] {

@@ -22,7 +22,7 @@ pub struct Evidence {
     /// Records of copies, as objects.
     pub copies: Vec<Value>,
     pub placements: Vec<Value>,
-    /// What bears our mark in each cell; `None` for a cell that did not answer.
+    /// What bears our mark in each cell, by [`cell_name`]; `None` for a cell that did not answer.
     pub cells: BTreeMap<String, Option<Vec<Found>>>,
 }
 
@@ -62,6 +62,11 @@ impl fmt::Display for Finding {
     }
 }
 
+/// A cell of a workspace. Others may have one of the same name.
+pub fn cell_name(workspace: &str, name: &str) -> String {
+    if workspace.is_empty() { name.to_owned() } else { format!("{workspace}/{name}") }
+}
+
 /// What a record says.
 struct Recorded {
     cell: String,
@@ -82,7 +87,7 @@ impl Recorded {
         let of = |part: &str, key: &str| word(copy, &["spec", part, key]);
         let place = [of("object", "group"), of("object", "resource"), of("object", "namespace"), of("object", "name")];
         Self {
-            cell: of("cell", "name"),
+            cell: cell_name(&of("cell", "workspace"), &of("cell", "name")),
             is_namespace: place[0].is_empty() && place[1] == "namespaces",
             place,
             source: of("source", "uid"),
@@ -148,7 +153,7 @@ fn wanted(evidence: &Evidence, records: &[Recorded], findings: &mut BTreeSet<Fin
     for placement in &evidence.placements {
         let uid = word(placement, &["spec", "source", "uid"]);
         for cell in placement["spec"]["cells"].as_array().into_iter().flatten() {
-            let cell = word(cell, &["name"]);
+            let cell = cell_name(&word(cell, &["workspace"]), &word(cell, &["name"]));
             if !records.iter().any(|record| record.cell == cell && record.source == uid) {
                 let object = word(placement, &["spec", "source", "name"]);
                 findings.insert(Finding::Missing { cell: cell.clone(), object });
