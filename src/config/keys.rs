@@ -18,10 +18,13 @@ pub struct KeyFlags {
     /// The key that signs tokens of service accounts (PEM, ECDSA P-256); the one in DIR/certs if not given
     #[arg(long, value_name = "FILE")]
     pub service_account_signing_key_file: Option<PathBuf>,
-    /// A key, private or public, whose tokens of service accounts are accepted besides (PEM, ECDSA P-256); several times
+    /// A key, private or public, whose tokens of service accounts are accepted besides (PEM, ECDSA P-256)
     #[arg(long = "service-account-key-file", value_name = "FILE")]
     pub service_account_key_files: Vec<PathBuf>,
-    /// Who is not recognised any more, a line each: user NAME, group NAME, uid UID, or credential ID (JTI=..., X509SHA256=...); read again when it changes
+    /// Who is not recognised any more, a line each; read again when it changes
+    ///
+    /// A line is `user NAME`, `group NAME`, `uid UID`, or `credential ID`: one certificate (X509SHA256=...) or token
+    /// (JTI=...).
     #[arg(long, value_name = "FILE")]
     pub revoked_identities: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What is secret is in no log, no record, no event and no error, whatever is done with it; and who is revoked is nobody.
+//! What is secret is in no log, record, event or error, whatever is done with it; and who is revoked is nobody.
 
 use crate::stage::Stage;
 use apiserver::audit::{Audit, Journal, Policy, Writer};
@@ -50,6 +50,14 @@ fn script() -> Vec<(&'static str, &'static str, String)> {
         object["metadata"] = json!({ "name": name });
         object.to_string()
     };
+    let typed = |ty: &str, key: &str| named("t", json!({ "type": ty, "stringData": { key: SECRET } }));
+    let of_group = |kind: &str, spec: Value| {
+        json!({ "apiVersion": "authentication.k8s.io/v1", "kind": kind, "spec": spec }).to_string()
+    };
+    let test = json!([{ "op": "test", "path": "/data/password", "value": SECRET }]).to_string();
+    let applied = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s" }, "stringData": { "password": SECRET },
+    });
     let merge = "application/merge-patch+json";
     vec![
         (SECRETS, json_form, named("s", json!({ "stringData": { "password": SECRET } }))),
@@ -57,27 +65,19 @@ fn script() -> Vec<(&'static str, &'static str, String)> {
         (SECRETS, json_form, named("-", json!({ "stringData": { "password": SECRET } }))),
         (SECRETS, json_form, named("t", json!({ "stringData": { "pass word": SECRET } }))),
         (SECRETS, json_form, named("t", json!({ "data": { "password": SECRET } }))),
-        (SECRETS, json_form, named("t", json!({ "type": "kubernetes.io/tls", "stringData": { "k": SECRET } }))),
-        (SECRETS, json_form, named("t", json!({ "type": "kubernetes.io/dockerconfigjson", "stringData": { ".dockerconfigjson": SECRET } }))),
+        (SECRETS, json_form, typed("kubernetes.io/tls", "k")),
+        (SECRETS, json_form, typed("kubernetes.io/dockerconfigjson", ".dockerconfigjson")),
         (ONE, json_form, named("s", json!({ "type": "other", "stringData": { "password": SECRET } }))),
         (ONE, json_form, named("s", json!({ "immutable": true, "stringData": { "password": SECRET } }))),
         (ONE, json_form, named("s", json!({ "immutable": true, "stringData": { "password": format!("{SECRET}x") } }))),
         (PATCH, merge, json!({ "stringData": { "password": SECRET } }).to_string()),
-        (PATCH, "application/json-patch+json", json!([{ "op": "test", "path": "/data/password", "value": SECRET }]).to_string()),
-        (
-            "PATCH /api/v1/namespaces/n/secrets/s?fieldManager=a",
-            "application/apply-patch+yaml",
-            json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s" }, "stringData": { "password": SECRET } }).to_string(),
-        ),
-        (
-            "POST /api/v1/namespaces/n/serviceaccounts/default/token",
-            json_form,
-            json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} }).to_string(),
-        ),
+        (PATCH, "application/json-patch+json", test),
+        ("PATCH /api/v1/namespaces/n/secrets/s?fieldManager=a", "application/apply-patch+yaml", applied.to_string()),
+        ("POST /api/v1/namespaces/n/serviceaccounts/default/token", json_form, of_group("TokenRequest", json!({}))),
         (
             "POST /apis/authentication.k8s.io/v1/tokenreviews",
             json_form,
-            json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": { "token": SECRET } }).to_string(),
+            of_group("TokenReview", json!({ "token": SECRET })),
         ),
         ("GET /api/v1/namespaces/n/secrets", json_form, String::new()),
         ("GET /api/v1/secrets", "application/json", String::new()),
