@@ -1,8 +1,11 @@
 //! What the server proves itself with, and what it hands to its administrator: made on the first start, kept after.
 
+mod trust;
+
+pub use trust::Trust;
+
 use apiserver::ambient::Ambient;
-use apiserver::auth::{KeyError, MASTERS, TokenIssuer, user_of_certificate};
-use apiserver::pipeline::Peer;
+use apiserver::auth::{KeyError, MASTERS, TokenIssuer};
 use apiserver::serve::Recognise;
 use certs::kubeconfig::{Cluster, Context, Credential, Kubeconfig, User};
 use certs::{Authority, Identity, KeyPair, SigningKey, Subject, SubjectName, Validity};
@@ -11,10 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
-use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
-use tokio_rustls::rustls::{RootCertStore, ServerConfig, server::VerifierBuilderError};
+use tokio_rustls::rustls::{ServerConfig, server::VerifierBuilderError};
 
 /// The file through which an administrator finds the server.
 const KUBECONFIG: &str = "admin.kubeconfig";
@@ -53,11 +55,15 @@ pub enum CredentialsError {
 pub struct Authorities<'a> {
     pub clients: Option<&'a str>,
     pub proxies: Option<&'a str>,
+    /// Those of a host that vouches for them.
+    pub host_clients: Option<&'a str>,
 }
 
 /// Everything that a server proves itself with, and recognises others by.
 pub struct Credentials {
     pub tls: Arc<ServerConfig>,
+    /// Whose certificates are believed.
+    pub trust: Arc<Trust>,
     /// Tells clients and front proxies by their certificates.
     pub recognise: Recognise,
     pub tokens: TokenIssuer,
@@ -98,13 +104,12 @@ impl Credentials {
         let shard_admin = pair("shard-admin", &client("shard-admin", &[MASTERS]))?;
         let signing = SigningKey::open_or_create(&kept)?;
         let tokens = TokenIssuer::new(ISSUER, signing.private_pem().as_bytes(), signing.public_pem().as_bytes())?;
-        let clients = format!("{}\n{}", authority.cert_pem(), others.clients.unwrap_or_default());
-        let everybody = format!("{clients}\n{}", others.proxies.unwrap_or_default());
-        let tls = Arc::new(tls(&server, verifier(&everybody)?)?);
-        let proxies = others.proxies.map(verifier).transpose()?;
-        let recognise = recognise(verifier(&clients)?, proxies, ambient.clone());
+        let trust = Arc::new(Trust::new(authority.cert_pem(), others)?);
+        let tls = Arc::new(tls(&server, trust.clone())?);
+        let recognise = trust::recognise(trust.clone(), ambient.clone());
         Ok(Self {
             tls,
+            trust,
             recognise,
             tokens,
             ca_pem: authority.cert_pem().to_owned(),
@@ -196,6 +201,11 @@ fn said_server(kubeconfig: &str) -> Option<String> {
     base["cluster"]["server"].as_str().map(str::to_owned)
 }
 
+/// What a server in `dir` has signed is believed by whoever believes this, in PEM.
+pub fn authority_of(dir: &Path, ambient: &Ambient) -> Result<String, CredentialsError> {
+    Ok(Authority::open_or_create(&dir.join("certs"), moment(ambient))?.cert_pem().to_owned())
+}
+
 /// Where a client on this machine finds a server that listens here.
 pub fn url(at: SocketAddr) -> String {
     format!("https://{}", reachable(at))
@@ -228,36 +238,6 @@ fn tls(server: &KeyPair, clients: Arc<dyn ClientCertVerifier>) -> Result<ServerC
     let mut config = ServerConfig::builder().with_client_cert_verifier(clients).with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
-}
-
-/// Clients may come without a certificate; one that they show must be signed by one of these.
-fn verifier(authorities_pem: &str) -> Result<Arc<dyn ClientCertVerifier>, CredentialsError> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(authorities_pem.as_bytes()) {
-        roots.add(certificate?)?;
-    }
-    Ok(WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated().build()?)
-}
-
-/// The handshake has found that somebody signed for the certificate; this finds out who. One authority may sign for
-/// clients and for front proxies.
-fn recognise(
-    clients: Arc<dyn ClientCertVerifier>,
-    proxies: Option<Arc<dyn ClientCertVerifier>>,
-    ambient: Ambient,
-) -> Recognise {
-    Arc::new(move |shown| {
-        let Some((leaf, others)) = shown.split_first() else { return Peer::default() };
-        let Ok(user) = user_of_certificate(leaf) else {
-            tracing::debug!("a client certificate names nobody");
-            return Peer::default();
-        };
-        let now = moment(&ambient).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let now = UnixTime::since_unix_epoch(now);
-        let signed = |by: &Arc<dyn ClientCertVerifier>| by.verify_client_cert(leaf, others, now).is_ok();
-        let proxy = proxies.as_ref().filter(|by| signed(by)).map(|_| user.name.as_str().into());
-        Peer { user: signed(&clients).then(|| Arc::new(user)), proxy }
-    })
 }
 
 fn moment(ambient: &Ambient) -> SystemTime {

@@ -7,6 +7,7 @@ mod cell;
 mod dev;
 mod explain;
 mod fsck;
+mod install;
 mod kubeconfig;
 mod progress;
 mod serve;
@@ -49,6 +50,9 @@ enum Command {
     Explain(explain::Flags),
     /// Compare what is recorded with what is in the cells; exit code 1 if anything is not as it should be
     Fsck(fsck::Flags),
+    /// Print what other API servers need to work with this one
+    #[command(subcommand)]
+    Install(install::Command),
     /// Write kubeconfig files for users of a server
     #[command(subcommand)]
     Kubeconfig(kubeconfig::Command),
@@ -82,6 +86,7 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::Cell(command) => Ok(cell::run(command)?),
         Command::Explain(flags) => Ok(explain::run(&flags)?),
         Command::Fsck(flags) => Ok(fsck::run(&flags)?),
+        Command::Install(command) => Ok(install::run(command)?),
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
         Command::Storage(command) => Ok(storage::run(command)?),
     }
