@@ -86,7 +86,7 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::Cell(command) => Ok(cell::run(command)?),
         Command::Explain(flags) => Ok(explain::run(&flags)?),
         Command::Fsck(flags) => Ok(fsck::run(&flags)?),
-        Command::Install(command) => Ok(install::run(command)?),
+        Command::Install(command) => install::run(command),
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
         Command::Storage(command) => Ok(storage::run(command)?),
     }

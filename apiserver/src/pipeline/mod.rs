@@ -77,9 +77,10 @@ impl Pipeline {
         let api = &self.api;
         let uri = audit::uri(api, &request);
         let passed_on = behind::is_passed_on(api, &request); // by the API server that this one stands behind
-        let workspace = match passed_on {
-            true => behind::workspace(api, &request)?,
-            false => workspace::workspace(api, &mut request)?, // /clusters/{path}/... -> Workspace
+        let workspace = if passed_on {
+            behind::workspace(api, &request)?
+        } else {
+            workspace::workspace(api, &mut request)? // /clusters/{path}/... -> Workspace
         };
         let target = target::target(api, &request, (&workspace, passed_on), noted); // path and method -> Target
         let within = deadline::within(&request, &target)?; // watches are exempt
