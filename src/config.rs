@@ -5,6 +5,7 @@ mod audit;
 mod authentication;
 mod authorization;
 mod dev;
+mod keys;
 mod kubeconfig;
 
 pub use aggregated::{AggregatedFlags, Lookup, Standing};
@@ -12,6 +13,7 @@ pub use audit::AuditFlags;
 pub use authentication::{AuthenticationError, AuthenticationFlags, Reload, Vouching};
 pub use authorization::{AuthorizationError, AuthorizationFlags};
 pub use dev::DevFlags;
+pub use keys::KeyFlags;
 
 use apiserver::hooks::{Endpoint, Identity, Token};
 use certs::SubjectName;
@@ -47,6 +49,7 @@ pub struct Config {
     pub authorization: AuthorizationFlags,
     pub aggregated: AggregatedFlags,
     pub audit: AuditFlags,
+    pub keys: KeyFlags,
 }
 
 /// A file that a flag names, and that is no use.
@@ -92,6 +95,8 @@ pub struct ServeFlags {
     pub aggregated: AggregatedFlags,
     #[command(flatten)]
     pub audit: AuditFlags,
+    #[command(flatten)]
+    pub keys: KeyFlags,
     #[cfg(feature = "etcd")]
     #[command(flatten)]
     pub etcd: EtcdFlags,
@@ -160,8 +165,8 @@ impl TryFrom<ServeFlags> for Config {
         // What `hanse install apiservice` calls the service by which a host reaches us.
         let by_host = flags.aggregated.aggregated.then(|| format!("{SERVICE}.{SERVICE_NAMESPACE}.svc"));
         let names = flags.tls_san.iter().chain(&by_host).map(|name| subject_name(name)).collect();
-        let ServeFlags { data_dir, listen, authentication, authorization, aggregated, audit, .. } = flags;
-        Ok(Self { place, storage, data_dir, listen, names, authentication, authorization, aggregated, audit })
+        let ServeFlags { data_dir, listen, authentication, authorization, aggregated, audit, keys, .. } = flags;
+        Ok(Self { place, storage, data_dir, listen, names, authentication, authorization, aggregated, audit, keys })
     }
 }
 

@@ -35,8 +35,15 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Asks for the first time.
-    pub(super) async fn begin(&self) -> Result<Option<Trusts>, StartError> {
+    /// Asks for the first time, and goes on.
+    pub(super) async fn start(self, stop: &CancellationToken) -> Result<(), StartError> {
+        let known = self.begin().await?;
+        // It ends with the server, and holds nothing that would have to be let go.
+        tokio::spawn(self.follow(known, stop.clone()));
+        Ok(())
+    }
+
+    async fn begin(&self) -> Result<Option<Trusts>, StartError> {
         if self.standing.lookup == Lookup::Never {
             return Ok(None);
         }
@@ -68,7 +75,7 @@ impl Follower {
     }
 
     /// Asks again and again.
-    pub(super) async fn follow(self, mut known: Option<Trusts>, stop: CancellationToken) {
+    async fn follow(self, mut known: Option<Trusts>, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(LOOK_AGAIN);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             let taken = match self.look().await {

@@ -11,6 +11,7 @@ pub mod header;
 pub mod host;
 pub mod issuers;
 mod remembered;
+pub mod revoked;
 pub mod webhook;
 
 pub use remembered::Remembered;
@@ -25,6 +26,7 @@ use http::HeaderMap;
 use http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 use issuers::Issuers;
 use parking_lot::RwLock;
+use revoked::Revoked;
 use std::sync::Arc;
 use webhook::TokenWebhook;
 
@@ -82,11 +84,14 @@ pub struct Authentication {
     pub host: Option<Host>,
     /// Read at each request, replaced when the configuration changes.
     trusted: RwLock<Trusted>,
+    /// The same.
+    revoked: RwLock<Arc<Revoked>>,
 }
 
 impl Authentication {
     pub fn new(proxy: Option<FrontProxy>, tokens: TokenFile, webhook: Option<TokenWebhook>, trusted: Trusted) -> Self {
-        Self { tokens, webhook, host: None, proxy: RwLock::new(proxy.map(Arc::new)), trusted: RwLock::new(trusted) }
+        let (proxy, trusted) = (RwLock::new(proxy.map(Arc::new)), RwLock::new(trusted));
+        Self { proxy, tokens, webhook, host: None, trusted, revoked: RwLock::default() }
     }
 
     /// The same behind another API server.
@@ -111,6 +116,17 @@ impl Authentication {
     /// From now on, these are trusted.
     pub fn trust(&self, trusted: Trusted) {
         *self.trusted.write() = trusted;
+    }
+
+    /// From now on, these are nobody.
+    pub fn revoke(&self, revoked: Revoked) {
+        *self.revoked.write() = Arc::new(revoked);
+    }
+
+    /// Whether somebody who has shown who they are is not recognised any more.
+    pub fn is_revoked(&self, user: &User) -> bool {
+        let revoked = self.revoked.read().clone();
+        revoked.contains(user)
     }
 
     /// Who a token belongs to that is none of this server's own.
