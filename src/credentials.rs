@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
+use tokio_rustls::rustls::pki_types::pem;
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::{ServerConfig, server::VerifierBuilderError};
 
@@ -242,6 +242,8 @@ fn moment(ambient: &Ambient) -> SystemTime {
 mod tests {
     use super::*;
     use openapi::scalar::time::Instant;
+    use tokio_rustls::rustls::pki_types::CertificateDer;
+    use tokio_rustls::rustls::pki_types::pem::PemObject;
 
     #[test]
     fn what_was_made_once_is_kept_and_clients_find_the_server() {
