@@ -6,6 +6,7 @@
 mod account;
 mod apply;
 mod binding;
+mod computed;
 mod counts;
 mod create;
 mod delete;
@@ -39,6 +40,7 @@ pub use watch::{Event, EventKind, Watch};
 use crate::ambient::Ambient;
 use crate::attend::{Attendant, Nobody};
 use crate::catalog::Catalog;
+use crate::computed::Compute;
 use crate::error::ApiError;
 use crate::hooks::call::{HttpCaller, NoServices};
 use crate::object::Object;
@@ -49,7 +51,7 @@ use counts::Counts;
 use gate::Gates;
 use rules::Rulebooks;
 use served::Catalogs;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use storage::{Store, Version};
 
 /// Objects, behind permission. Cheap to clone.
@@ -67,6 +69,7 @@ struct Inner {
     rulebooks: Rulebooks,
     ambient: Ambient,
     attendant: Arc<dyn Attendant>,
+    compute: OnceLock<Arc<dyn Compute>>,
 }
 
 /// What a write leaves behind, and what its author should be told.
@@ -93,7 +96,18 @@ impl Resources {
     pub fn attended(store: Store, catalog: Arc<Catalog>, ambient: Ambient, attendant: Arc<dyn Attendant>) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
         let (rulebooks, counts) = (Rulebooks::default(), Counts::default());
-        Self { inner: Arc::new(Inner { store, catalogs, gates, counts, rulebooks, ambient, attendant }) }
+        Self {
+            inner: Arc::new(Inner {
+                store,
+                catalogs,
+                gates,
+                counts,
+                rulebooks,
+                ambient,
+                attendant,
+                compute: OnceLock::new(),
+            }),
+        }
     }
 
     pub fn ambient(&self) -> &Ambient {
