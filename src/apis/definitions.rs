@@ -20,6 +20,9 @@ pub const CLEANUP: &str = "federation.hanse.dev/cleanup";
 /// On a placement: it is decided anew, as if nothing had been decided before, once for each value.
 pub const RESCHEDULE: &str = "federation.hanse.dev/reschedule";
 
+/// The label of a copy that says which federation put it there; several may share a cell.
+pub const OWNER: &str = "federation.hanse.dev/owner";
+
 /// Every definition of this file.
 pub fn all() -> Vec<Value> {
     vec![placements(), copies()]

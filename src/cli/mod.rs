@@ -5,10 +5,13 @@
 
 mod cell;
 mod columns;
+mod credentials;
 mod dev;
 mod explain;
 mod fsck;
+mod help;
 mod kubeconfig;
+mod output;
 mod progress;
 mod serve;
 mod status;
@@ -20,6 +23,9 @@ use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// The Kubernetes whose API is served.
+const KUBERNETES: &str = "1.37";
 
 /// A federation API server.
 ///
@@ -47,6 +53,9 @@ enum Command {
     /// Let cells join and leave, and show how they are
     #[command(subcommand)]
     Cell(cell::Command),
+    /// Change the keys that a server signs tokens of service accounts with
+    #[command(subcommand)]
+    Credentials(credentials::Command),
     /// Show where an object is, why it is there, and why it is not elsewhere
     Explain(explain::Flags),
     /// Compare what is recorded with what is in the cells; exit code 1 if anything is not as it should be
@@ -56,6 +65,12 @@ enum Command {
     Kubeconfig(kubeconfig::Command),
     /// Show the cells and how far each of them is, on one screen
     Status(status::Flags),
+    /// Print what lets a shell complete these commands: source <(hanse completion bash)
+    Completion(help::Flags),
+    /// Print a manual page: hanse man | man -l -
+    Man,
+    /// Print what this is
+    Version,
     /// Look into a store, copy it, check it; running or stopped
     #[command(subcommand)]
     Storage(storage::Command),
@@ -84,9 +99,13 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
             dev::run(configuration(serve), Scale { cells, projects })
         }
         Command::Cell(command) => Ok(cell::run(command)?),
+        Command::Credentials(command) => Ok(credentials::run(command)?),
         Command::Explain(flags) => Ok(explain::run(&flags)?),
         Command::Fsck(flags) => Ok(fsck::run(&flags)?),
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
+        Command::Completion(flags) => Ok(help::completion(&flags)?),
+        Command::Man => Ok(help::man()?),
+        Command::Version => Ok(answer(&format!("hanse {}, Kubernetes {}\n", env!("CARGO_PKG_VERSION"), KUBERNETES))?),
         Command::Status(flags) => Ok(status::run(&flags)?),
         Command::Storage(command) => Ok(storage::run(command)?),
     }

@@ -114,7 +114,7 @@ impl World {
         let pace = Pace { every: millis(50), soon: millis(5), away: millis(50) };
         let fakes = Arc::new(Fakes(self.cells.clone()));
         let fleet = fleet::start(&client("fleet"), fakes, (&ledger, pace), &tasks, &stop);
-        scheduler::start(&client("scheduler"), &book, &tasks, &stop);
+        scheduler::start(&client("scheduler"), HUB, &book, &tasks, &stop);
         syncer::start(&client("syncer"), HUB, &book, (&fleet, &ledger), &tasks, &stop);
         tasks.close();
         self.running = Some((tasks, stop));
