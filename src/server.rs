@@ -1,5 +1,6 @@
 //! The hallway: the only place that constructs subsystems and introduces them to each other.
 
+use crate::aggregation::{self, Front};
 use crate::apis;
 use crate::bootstrap::{self, bootstrap};
 use crate::config::{AuthenticationError, Config, FileError, Reload, Vouching};
@@ -49,6 +50,7 @@ pub struct Server {
     serving: JoinHandle<()>,
     upkeep: Upkeep,
     departing: JoinHandle<()>,
+    aggregating: JoinHandle<()>,
     federation: TaskTracker,
 }
 
@@ -84,6 +86,8 @@ impl Server {
             proxies: vouching.proxy_authorities.as_deref(),
         };
         let credentials = Credentials::open(&data_dir, &names, others, &ambient)?;
+        let front =
+            Arc::new(Front::open(&data_dir, &credentials.ca_pem, ambient.clone()).map_err(CredentialsError::from)?);
         let catalog = Arc::new(catalog());
         let url = credentials::url(address);
         let resources = Resources::attended(
@@ -100,13 +104,17 @@ impl Server {
         seed::seed(&client, &url).await?;
         for workspace in [ROOT, HOME].map(Workspace::new) {
             bootstrap(&client, &workspace, advertised(address)).await?;
+            front.publish(&client, &workspace).await?;
         }
         let kubeconfig = credentials.write_kubeconfig(address)?;
         let stop = CancellationToken::new();
         let client = Client::as_system(resources.clone(), "upkeep");
-        let upkeep = upkeep::start(&client, &credentials.ca_pem, Pace::default(), &stop);
+        let upkeep = upkeep::start(&client, Some(&api.relay), &credentials.ca_pem, Pace::default(), &stop);
         let departing = departure::controller(&Client::as_system(resources.clone(), "tenancy"));
         let departing = tokio::spawn(departing.run(stop.clone()));
+        api.relay.present(front.clone());
+        let client = Client::as_system(resources.clone(), "aggregation");
+        let aggregating = tokio::spawn(aggregation::controller(&client, &api.relay, &front).run(stop.clone()));
         if reload.is_needed() {
             // It ends with the server, and holds nothing that would have to be let go.
             tokio::spawn(keep_trust(reload, authentication, stop.clone()));
@@ -115,7 +123,7 @@ impl Server {
         let federation = federate(&resources, &pipeline, &stop).await?;
         let peers = (credentials.recognise, Patience::default());
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, peers, pipeline, stop.clone()));
-        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep, departing, federation })
+        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep, departing, aggregating, federation })
     }
 
     pub fn stats(&self) -> Stats {
@@ -139,6 +147,7 @@ impl Server {
         // It ends by itself; a panic in it has been told.
         let _ = self.serving.await;
         let _ = self.departing.await;
+        let _ = self.aggregating.await;
         self.upkeep.stopped().await;
         self.federation.wait().await;
         self.store.close().await;

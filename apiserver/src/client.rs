@@ -8,6 +8,7 @@ use crate::keyspace;
 use crate::object::Object;
 use crate::options::{DeleteOptions, FieldValidation, ListOptions, WriteOptions};
 use crate::place::{Collection, ObjectRef, Workspace};
+use crate::relay::Backends;
 use crate::resources::{Create, Deleted, PatchBody, PatchKind, Resources};
 use crate::strategy::Part;
 use crate::target::Verb;
@@ -55,6 +56,11 @@ impl Client {
     /// The resource that a workspace keeps under this group and plural.
     pub fn stored_as(&self, workspace: &Workspace, resource: (&str, &str)) -> Option<Arc<ResourceDef>> {
         self.resources.stored_as(workspace, resource)
+    }
+
+    /// Who else serves something in a workspace; `None` where nobody does.
+    pub fn backends(&self, workspace: &Workspace) -> Result<Option<Arc<Backends>>, ApiError> {
+        self.resources.backends(workspace)
     }
 
     pub fn ambient(&self) -> &crate::ambient::Ambient {

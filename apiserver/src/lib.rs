@@ -36,6 +36,7 @@ pub mod pipeline;
 pub mod place;
 pub mod policy;
 pub mod print;
+pub mod relay;
 pub mod render;
 pub mod resources;
 pub mod selector;

@@ -215,7 +215,7 @@ impl Exchange {
 }
 
 /// Why nothing came back.
-fn reason(error: &(dyn Error + 'static)) -> String {
+pub(crate) fn reason(error: &(dyn Error + 'static)) -> String {
     let chain = || std::iter::successors(Some(error), |error| (*error).source());
     if let Some(unreachable) = chain().find_map(|error| error.downcast_ref::<Unreachable>()) {
         return unreachable.to_string();

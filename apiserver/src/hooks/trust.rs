@@ -5,8 +5,9 @@ use std::sync::Arc;
 use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
+use tokio_rustls::rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -15,13 +16,32 @@ use x509_parser::parse_x509_certificate;
 
 /// Trusts what these authorities signed, and nobody if there are none.
 pub(super) fn config(authorities: Option<&[u8]>, http2: bool) -> Result<ClientConfig, String> {
+    config_showing(&Trusting::Only(authorities), http2, None)
+}
+
+/// Who is believed to be at the other end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Trusting<'a> {
+    /// Whoever these authorities signed for, in PEM; nobody if there are none.
+    Only(Option<&'a [u8]>),
+    /// Whoever answers.
+    Anybody,
+}
+
+/// The same, and shows a certificate with its key, both in PEM.
+pub(crate) fn config_showing(
+    trusting: &Trusting<'_>,
+    http2: bool,
+    shown: Option<(&[u8], &[u8])>,
+) -> Result<ClientConfig, String> {
     let provider = Arc::new(default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    let mut config = match authorities {
-        None => builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth(),
-        Some(pem) => {
+    let builder = match trusting {
+        Trusting::Only(None) => builder.with_root_certificates(RootCertStore::empty()),
+        Trusting::Anybody => builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))),
+        Trusting::Only(Some(pem)) => {
             let unreadable = "unable to load root certificates: unable to parse bytes as PEM block";
             let named: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(pem).flatten().collect();
             let mut roots = RootCertStore::empty();
@@ -29,7 +49,16 @@ pub(super) fn config(authorities: Option<&[u8]>, http2: bool) -> Result<ClientCo
             let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
             let inner = inner.map_err(|_| unreadable)?;
             let verifier = Arc::new(Verifier { inner, named });
-            builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+            builder.dangerous().with_custom_certificate_verifier(verifier)
+        }
+    };
+    let mut config = match shown {
+        None => builder.with_no_client_auth(),
+        Some((chain, key)) => {
+            let chain = CertificateDer::pem_slice_iter(chain).collect::<Result<_, _>>();
+            let chain = chain.map_err(|error| error.to_string())?;
+            let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| error.to_string())?;
+            builder.with_client_auth_cert(chain, key).map_err(|error| error.to_string())?
         }
     };
     config.alpn_protocols = if http2 { vec![b"h2".to_vec(), b"http/1.1".to_vec()] } else { vec![b"http/1.1".to_vec()] };
@@ -82,6 +111,45 @@ impl ServerCertVerifier for Verifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.inner.supported_verify_schemes()
+    }
+}
+
+/// Believes whoever holds the key of the certificate that is shown, whatever it says.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
     }
 }
 

@@ -7,12 +7,14 @@ mod deadline;
 mod impersonate;
 mod limit;
 mod panics;
+mod relay;
 mod target;
 mod trace;
 mod workspace;
 
 pub use authenticate::Peer;
 pub use limit::Limits;
+pub use relay::ClientAddress;
 
 use crate::api::Api;
 use crate::audit::Record;
@@ -85,7 +87,10 @@ impl Pipeline {
             noted.record = audit::received(api, trace, uri.as_deref(), (&asking, &user), &target, &request);
             let turn = self.limiter.turn(api, &user, &workspace, &target).await?; // not before it is theirs
             let permitted = authorize::authorize(api, &user, workspace, target, &request)?; // -> Authorized<Target>
-            let answered = answer(api, permitted, request, deadline, noted.record.as_mut()).await;
+            let answered = match permitted.get() {
+                Target::Remote(_) => relay::relay(api, permitted, request, deadline, trace).await,
+                _ => answer(api, permitted, request, deadline, noted.record.as_mut()).await,
+            };
             Ok(turn.until_sent(answered))
         };
         deadline::keep(within, last).await

@@ -5,6 +5,7 @@
 
 mod account;
 mod apply;
+mod backends;
 mod binding;
 mod counts;
 mod create;
@@ -44,6 +45,7 @@ use crate::hooks::call::{HttpCaller, NoServices};
 use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
+use backends::Registered;
 use bytes::Bytes;
 use counts::Counts;
 use gate::Gates;
@@ -65,6 +67,7 @@ struct Inner {
     gates: Gates,
     counts: Counts,
     rulebooks: Rulebooks,
+    registered: Registered,
     ambient: Ambient,
     attendant: Arc<dyn Attendant>,
 }
@@ -92,8 +95,8 @@ impl Resources {
     /// The same with somebody who looks after some of the kinds.
     pub fn attended(store: Store, catalog: Arc<Catalog>, ambient: Ambient, attendant: Arc<dyn Attendant>) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        let (rulebooks, counts) = (Rulebooks::default(), Counts::default());
-        Self { inner: Arc::new(Inner { store, catalogs, gates, counts, rulebooks, ambient, attendant }) }
+        let (rulebooks, counts, registered) = (Rulebooks::default(), Counts::default(), Registered::default());
+        Self { inner: Arc::new(Inner { store, catalogs, gates, counts, rulebooks, registered, ambient, attendant }) }
     }
 
     pub fn ambient(&self) -> &Ambient {

@@ -16,6 +16,7 @@ mod listing;
 mod patching;
 mod permitting;
 mod policing;
+mod relaying;
 mod ruling;
 mod stage;
 mod strange;
