@@ -52,17 +52,20 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth measure \
-	build-tools test-tools tools e2e federation aggregation-front conformance differential server need-go
+.PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth measure \
+	build-tools test-tools tools e2e federation aggregation-front newcomer conformance differential server need-go
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build-tools ## Run the server on a store in ./hanse-data (or DATA_DIR=...)
-	$(CARGO) run --release $(FEATURES) -- serve --data-dir $(DATA_DIR)
+run: build-tools ## Run a federation to try: the server on a store in ./hanse-data (or DATA_DIR=...), and three cells
+	$(CARGO) run --release $(FEATURES) -- dev --data-dir $(DATA_DIR)
 
 build: build-tools ## Build the release binary, target/release/hanse
 	$(CARGO) build --release $(FEATURES)
+
+package: build ## Make a Debian package, target/package/hanse_*.deb
+	deploy/package.sh $(or $(CARGO_TARGET_DIR),target)/release/hanse $(or $(CARGO_TARGET_DIR),target)/package
 
 test: test-tools ## Run every test
 	$(CARGO) test --workspace $(FEATURES)
@@ -83,6 +86,9 @@ federation: tools test-tools server ## Federate objects from the server into a r
 
 aggregation-front: tools test-tools server $(TOOLS)/sample-apiserver ## Put Kubernetes' sample-apiserver behind the server, and use it through it
 	$(WITH_SERVER) env TOOLS=$(TOOLS) tests/aggregation-front/sample.sh
+
+newcomer: tools test-tools server ## Type what `hanse dev` prints, and try every example
+	TOOLS=$(TOOLS) HANSE=$(HANSE) python3 tests/newcomer/newcomer.py
 
 conformance: tools test-tools $(SUITE) server ## Run Kubernetes' own conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
 	go -C tests/conformance build -o $(TOOLS)/conformance .

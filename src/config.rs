@@ -2,9 +2,11 @@
 
 mod audit;
 mod authentication;
+mod dev;
 
 pub use audit::AuditFlags;
 pub use authentication::{AuthenticationError, AuthenticationFlags, Reload, Vouching};
+pub use dev::DevFlags;
 
 use certs::SubjectName;
 use clap::{Args, ValueEnum};
@@ -162,6 +164,11 @@ fn etcd(flags: EtcdFlags) -> Result<Place, FlagError> {
 pub fn kubeconfig() -> Option<PathBuf> {
     let named = std::env::var_os("KUBECONFIG").filter(|named| !named.is_empty())?;
     std::env::split_paths(&named).next()
+}
+
+/// How this program was called: a person can call it so again.
+pub fn program() -> PathBuf {
+    std::env::args_os().next().map_or_else(|| PathBuf::from("hanse"), PathBuf::from)
 }
 
 /// What is logged: what [`LOG_VARIABLE`] says, or warnings of everybody and news of our own.

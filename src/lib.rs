@@ -10,6 +10,7 @@ pub mod config;
 pub mod controller;
 pub mod credentials;
 pub mod definitions;
+pub mod demonstration;
 pub mod dialects;
 pub mod fleet;
 pub mod scheduler;

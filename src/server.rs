@@ -6,6 +6,7 @@ use crate::bootstrap::{self, bootstrap};
 use crate::config::{AuthenticationError, Config, FileError, Reload, Vouching};
 use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS};
 use crate::definitions::definitions;
+use crate::demonstration::{self, Scale, Shown};
 use crate::dialects::{Book, karmada, native};
 use crate::fleet::{self, Connector, Ledger};
 use crate::scheduler::controller::{self as scheduler, Rulebook};
@@ -44,6 +45,7 @@ const READ_AGAIN: Duration = Duration::from_secs(5);
 pub struct Server {
     store: Store,
     api: Api,
+    resources: Resources,
     address: SocketAddr,
     kubeconfig: PathBuf,
     stop: CancellationToken,
@@ -123,7 +125,7 @@ impl Server {
         let federation = federate(&resources, &pipeline, &stop).await?;
         let peers = (credentials.recognise, Patience::default());
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, peers, pipeline, stop.clone()));
-        Ok(Self { store, api, address, kubeconfig, stop, serving, upkeep, departing, aggregating, federation })
+        Ok(Self { store, api, resources, address, kubeconfig, stop, serving, upkeep, departing, aggregating, federation })
     }
 
     pub fn stats(&self) -> Stats {
@@ -137,6 +139,14 @@ impl Server {
     /// How an administrator reaches it.
     pub fn kubeconfig(&self) -> &PathBuf {
         &self.kubeconfig
+    }
+
+    /// Makes cells to try things on, and lets them live for as long as the server does.
+    pub async fn demonstrate(&self, scale: Scale) -> Result<Shown, StartError> {
+        let client = Client::as_system(self.resources.clone(), "demonstration");
+        let shown = demonstration::prepare(&client, scale).await?;
+        self.federation.spawn(demonstration::controller(&client, shown.ids.clone()).run(self.stop.clone()));
+        Ok(shown)
     }
 
     /// Takes no more, finishes what was accepted, ends watches, and lets go of the data.
@@ -169,12 +179,13 @@ async fn federate(
 ) -> Result<TaskTracker, StartError> {
     let client = |name: &str| Client::as_system(resources.clone(), name);
     let tasks = TaskTracker::new();
-    let book: Arc<dyn Rulebook> = Arc::new(Book::default());
+    let finder = Finder::new(client("tenancy"));
+    let book: Arc<dyn Rulebook> = Arc::new(Book::new(Box::new(move |workspace| finder.path_of(workspace))));
     let ledger = Arc::new(Ledger::default());
     let connector = Arc::new(Connector { pipeline: pipeline.clone() });
     let fleet = fleet::start(&client("fleet"), connector, (&ledger, fleet::Pace::default()), &tasks, stop);
-    scheduler::start(&client("scheduler"), &book, &tasks, stop);
     let hub = identity(&client("fleet")).await?;
+    scheduler::start(&client("scheduler"), &hub, &book, &tasks, stop);
     syncer::start(&client("syncer"), &hub, &book, (&fleet, &ledger), &tasks, stop);
     tasks.close();
     Ok(tasks)

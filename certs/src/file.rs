@@ -47,6 +47,11 @@ pub(crate) fn replace(path: &Path, content: &[u8], readers: Readers) -> Result<(
     written.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
+/// Writes a file that only its owner may read, in place of the one that may be there.
+pub fn write_private(path: &Path, content: &str) -> Result<(), Error> {
+    replace(path, content.as_bytes(), Readers::Owner)
+}
+
 fn write(
     path: &Path,
     content: &[u8],

@@ -15,6 +15,7 @@ mod subject;
 
 pub use authority::{Authority, KeyPair, Validity};
 pub use error::{Error, Flaw};
+pub use file::write_private;
 pub use identity::{Identity, Origin, Reason};
 pub use signing::SigningKey;
 pub use subject::{Subject, SubjectName};

@@ -4,17 +4,27 @@
 //! says why), 2 it was not asked properly.
 
 mod cell;
+mod columns;
+mod dev;
+mod explain;
 mod fsck;
+mod help;
 mod kubeconfig;
+mod output;
 mod progress;
 mod serve;
+mod status;
 mod storage;
 
-use crate::config::{self, LOG_VARIABLE, ServeFlags};
+use crate::config::{self, Config, DevFlags, LOG_VARIABLE, ServeFlags};
+use crate::demonstration::Scale;
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// The Kubernetes whose API is served.
+const KUBERNETES: &str = "1.37";
 
 /// A federation API server.
 ///
@@ -35,14 +45,28 @@ enum Command {
     /// verified and backed up with `hanse storage`.
     /// HANSE_LOG says what is logged, for example HANSE_LOG=storage=debug,fjall=info.
     Serve(Box<ServeFlags>),
+    /// Serve as `hanse serve` does, with cells in the same process to try things on, and say what to try
+    ///
+    /// The cells are workspaces of the server, in cities; what is placed in them seems to run.
+    Dev(Box<DevFlags>),
     /// Let cells join and leave, and show how they are
     #[command(subcommand)]
     Cell(cell::Command),
+    /// Show where an object is, why it is there, and why it is not elsewhere
+    Explain(explain::Flags),
     /// Compare what is recorded with what is in the cells; exit code 1 if anything is not as it should be
     Fsck(fsck::Flags),
     /// Write kubeconfig files for users of a server
     #[command(subcommand)]
     Kubeconfig(kubeconfig::Command),
+    /// Show the cells and how far each of them is, on one screen
+    Status(status::Flags),
+    /// Print what lets a shell complete these commands: source <(hanse completion bash)
+    Completion(help::Flags),
+    /// Print a manual page: hanse man | man -l -
+    Man,
+    /// Print what this is
+    Version,
     /// Look into a store, copy it, check it; running or stopped
     #[command(subcommand)]
     Storage(storage::Command),
@@ -65,15 +89,26 @@ pub fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), Box<dyn Error>> {
     match command {
-        Command::Serve(flags) => match (*flags).try_into() {
-            Ok(config) => serve::run(config),
-            Err(error) => refuse(ErrorKind::MissingRequiredArgument, &config::FlagError::to_string(&error)),
-        },
+        Command::Serve(flags) => serve::run(configuration(*flags)),
+        Command::Dev(flags) => {
+            let DevFlags { cells, projects, serve } = *flags;
+            dev::run(configuration(serve), Scale { cells, projects })
+        }
         Command::Cell(command) => Ok(cell::run(command)?),
+        Command::Explain(flags) => Ok(explain::run(&flags)?),
         Command::Fsck(flags) => Ok(fsck::run(&flags)?),
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
+        Command::Completion(flags) => Ok(help::completion(&flags)?),
+        Command::Man => Ok(help::man()?),
+        Command::Version => Ok(answer(&format!("hanse {}, Kubernetes {}\n", env!("CARGO_PKG_VERSION"), KUBERNETES))?),
+        Command::Status(flags) => Ok(status::run(&flags)?),
         Command::Storage(command) => Ok(storage::run(command)?),
     }
+}
+
+fn configuration(flags: ServeFlags) -> Config {
+    let config: Result<Config, config::FlagError> = flags.try_into();
+    config.unwrap_or_else(|error| refuse(ErrorKind::MissingRequiredArgument, &error.to_string()))
 }
 
 /// Ends the process as the parser does when flags are wrong.

@@ -4,28 +4,45 @@ use super::answer;
 use crate::config::Config;
 use crate::server::Server;
 use std::error::Error;
+use std::io;
 use storage::Place;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(super) fn run(config: Config) -> Result<(), Box<dyn Error>> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve(config))
 }
 
 async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
-    // Before anything is opened: a signal that comes while the store is being read ends it properly afterwards.
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let signals = Signals::new()?;
     let place = describe(&config.place);
     let server = Server::start(config).await?;
     let stats = server.stats();
     let (address, kubeconfig) = (server.address(), server.kubeconfig().display().to_string());
     let (revision, keys) = (stats.revision, stats.size.keys);
     answer(&format!("ready: https://{address}, kubeconfig {kubeconfig}; {place}, revision {revision}, {keys} keys\n"))?;
-    tokio::select! {
-        _ = terminate.recv() => tracing::info!("asked to stop"),
-        _ = interrupt.recv() => tracing::info!("interrupted"),
-    }
+    signals.any().await;
     server.stop().await;
     Ok(())
+}
+
+/// What ends a server.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// To be had before anything is opened: a signal that comes while the store is being read ends it properly afterwards.
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    pub(super) async fn any(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => tracing::info!("asked to stop"),
+            _ = self.interrupt.recv() => tracing::info!("interrupted"),
+        }
+    }
 }
 
 fn describe(place: &Place) -> String {

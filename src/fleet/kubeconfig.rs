@@ -84,13 +84,34 @@ pub fn flattened(text: &str, dir: &Path) -> Result<String, KubeconfigError> {
 pub fn in_workspace(text: &str, workspace: &str) -> Result<String, KubeconfigError> {
     let mut config = tree(text)?;
     let (cluster, _) = current(&config)?;
-    let server = cluster["server"].as_str().unwrap_or_default();
-    let base = server.split_once("/clusters/").map_or(server.trim_end_matches('/'), |(base, _)| base);
-    let moved = json!(format!("{base}/clusters/{workspace}"));
+    let moved = json!(format!("{}/clusters/{workspace}", base(cluster)));
     for entry in config["clusters"].as_array_mut().into_iter().flatten() {
         entry["cluster"]["server"] = moved.clone();
     }
     Ok(config.to_string())
+}
+
+/// The same, with further contexts: each a name, and the workspace of the same server that it leads to.
+pub fn with_contexts(text: &str, contexts: &[(String, String)]) -> Result<String, KubeconfigError> {
+    let mut config = tree(text)?;
+    let (cluster, _) = current(&config)?;
+    let (server, mut cluster) = (base(cluster).to_owned(), cluster.clone());
+    let user = config["contexts"][0]["context"]["user"].clone();
+    for (name, workspace) in contexts {
+        cluster["server"] = json!(format!("{server}/clusters/{workspace}"));
+        let context = json!({ "cluster": name, "user": user });
+        for (list, kind, entry) in [("clusters", "cluster", &cluster), ("contexts", "context", &context)] {
+            let items = config[list].as_array_mut().ok_or_else(|| wrong(format!("it has no {list}")))?;
+            items.push(json!({ "name": name, kind: entry }));
+        }
+    }
+    serde_saphyr::to_string(&config).map_err(|error| wrong(error.to_string()))
+}
+
+/// Where a server is, whatever workspace of it is meant.
+fn base(cluster: &Value) -> &str {
+    let server = cluster["server"].as_str().unwrap_or_default();
+    server.split_once("/clusters/").map_or(server.trim_end_matches('/'), |(base, _)| base)
 }
 
 fn tree(text: &str) -> Result<Value, KubeconfigError> {

@@ -1,0 +1,20 @@
+//! The flags of `hanse dev`: those of a server, and how large the demonstration is.
+
+use super::ServeFlags;
+use clap::Args;
+
+/// Where the data is, if nobody says.
+const DATA_DIR: &str = "hanse-data";
+
+#[derive(Args, Clone, Debug)]
+#[command(mut_arg("data_dir", |arg| arg.required(false).default_value(DATA_DIR)))]
+pub struct DevFlags {
+    /// How many cells there are to begin with
+    #[arg(long, value_name = "NUMBER", default_value_t = 3)]
+    pub cells: usize,
+    /// How many projects there are to begin with, each with a Deployment that goes to one of the cells
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub projects: usize,
+    #[command(flatten)]
+    pub serve: ServeFlags,
+}
