@@ -125,7 +125,19 @@ impl Server {
         let federation = federate(&resources, &pipeline, &stop).await?;
         let peers = (credentials.recognise, Patience::default());
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, peers, pipeline, stop.clone()));
-        Ok(Self { store, api, resources, address, kubeconfig, stop, serving, upkeep, departing, aggregating, federation })
+        Ok(Self {
+            store,
+            api,
+            resources,
+            address,
+            kubeconfig,
+            stop,
+            serving,
+            upkeep,
+            departing,
+            aggregating,
+            federation,
+        })
     }
 
     pub fn stats(&self) -> Stats {

@@ -1,6 +1,7 @@
 //! The API from inside: for parts of the server that do what any client does, under a name of their own.
 
 use crate::auth::{Access, Authorized, User};
+use crate::backends::Backends;
 use crate::body::Body;
 use crate::catalog::{Catalog, ResourceDef};
 use crate::error::ApiError;
@@ -8,7 +9,6 @@ use crate::keyspace;
 use crate::object::Object;
 use crate::options::{DeleteOptions, FieldValidation, ListOptions, WriteOptions};
 use crate::place::{Collection, ObjectRef, Workspace};
-use crate::relay::Backends;
 use crate::resources::{Create, Deleted, PatchBody, PatchKind, Resources};
 use crate::strategy::Part;
 use crate::target::Verb;

@@ -1,9 +1,10 @@
 //! What a request is about: path and method, read once. Everything the server can answer is one of these.
 
+use crate::backends::{self, Backend, Remote};
 use crate::catalog::{Catalog, ResourceDef};
 use crate::error::ApiError;
 use crate::place::{Collection, ObjectRef, Workspace};
-use crate::relay::{self, Backend, Remote};
+pub use crate::verb::Verb;
 use http::Method;
 use std::sync::Arc;
 
@@ -30,43 +31,6 @@ pub enum Target {
     Issuer(Issuer),
     /// Nothing is served there, or not in this way: what is to be said to those who may know.
     Nowhere(Box<ApiError>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verb {
-    Get,
-    List,
-    Watch,
-    Create,
-    Update,
-    Patch,
-    Delete,
-    DeleteCollection,
-}
-
-impl Verb {
-    /// As rules and discovery name it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::List => "list",
-            Self::Watch => "watch",
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Patch => "patch",
-            Self::Delete => "delete",
-            Self::DeleteCollection => "deletecollection",
-        }
-    }
-
-    /// Reads those of many objects that are selected.
-    pub fn selects(self) -> bool {
-        matches!(self, Self::List | Self::Watch)
-    }
-
-    pub fn changes_something(self) -> bool {
-        !matches!(self, Self::Get | Self::List | Self::Watch)
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +74,7 @@ impl Target {
         if let ["apis", group, version, rest @ ..] = &*parts
             && let Some(backend) = served.elsewhere(group, version)?
         {
-            let read = relay::read(&backend, workspace, method, rest, watching);
+            let read = backends::read(&backend, workspace, method, rest, watching);
             return read.map(|remote| Self::Remote(Box::new(remote)));
         }
         let discovery = |what| reading(method, Self::Discovery(workspace.clone(), what));

@@ -2,8 +2,8 @@
 //! again.
 
 use crate::controller::Action;
+use apiserver::backends::Unreachable;
 use apiserver::object::Object;
-use apiserver::relay::Unreachable;
 use openapi::scalar::time::{Instant, Precision};
 use serde_json::{Value, json};
 use std::time::Duration;

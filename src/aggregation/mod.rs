@@ -11,11 +11,12 @@ mod source;
 pub use front::Front;
 
 use crate::controller::{Action, Controller, Reconciler};
+use apiserver::backends::Backend;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::{Object, timestamp};
 use apiserver::place::{ObjectRef, Workspace};
-use apiserver::relay::{Backend, Relay};
+use apiserver::relay::Relay;
 use apiserver::strategy::Part;
 use decide::{Seen, condition, conditions, pause};
 use serde_json::json;

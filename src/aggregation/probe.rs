@@ -2,8 +2,9 @@
 
 use super::Backends;
 use apiserver::auth::{MASTERS, User};
+use apiserver::backends::{Address, Backend};
 use apiserver::place::Workspace;
-use apiserver::relay::{Address, Answer, Backend, Known, Question};
+use apiserver::relay::{Answer, Known, Question};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::Method;
 use serde_json::Value;

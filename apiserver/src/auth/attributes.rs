@@ -1,7 +1,7 @@
 //! What somebody wants to do, in the words in which rules speak of it.
 
+use crate::backends::Remote;
 use crate::place::Collection;
-use crate::relay::Remote;
 use crate::target::Target;
 
 /// A verb, and what it is done to.

@@ -1,7 +1,8 @@
 //! What others serve, put among what is served here: in the order that their priorities ask for.
 
+use crate::backends::{Backend, Backends};
 use crate::catalog::group_priority;
-use crate::relay::{Backend, Backends, Known};
+use crate::relay::Known;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

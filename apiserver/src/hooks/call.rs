@@ -3,8 +3,9 @@
 use super::Later;
 use super::answer::{self, Answer};
 use super::connect::{Connector, Line, Unreachable};
-use super::endpoint::{At, Endpoint, Service};
+use super::endpoint::{At, Endpoint};
 use super::trust;
+use crate::backends::Service;
 use bytes::Bytes;
 use http::{Method, Request, header};
 use http_body_util::Full;

@@ -1,8 +1,9 @@
 //! What this server itself wants of a backend: whether it is there, what it serves, and that things in it go.
 
 use super::forward::{address, unreached};
-use super::{Address, Backend, Relay, headers};
+use super::{Relay, headers};
 use crate::auth::User;
+use crate::backends::{Address, Backend};
 use crate::error::ApiError;
 use crate::hooks::call::reason;
 use crate::place::Workspace;

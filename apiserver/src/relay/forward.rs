@@ -3,8 +3,9 @@
 use super::body::through;
 use super::headers::{self, Origin};
 use super::lines::{ClientCertificate, Sender};
-use super::{Address, Backend, Relay, tunnel};
+use super::{Relay, tunnel};
 use crate::auth::User;
+use crate::backends::{Address, Backend};
 use crate::error::ApiError;
 use crate::hooks::call::reason;
 use crate::options::Deadline;

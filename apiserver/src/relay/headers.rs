@@ -8,8 +8,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 const USER: HeaderName = HeaderName::from_static("x-remote-user");
 const UID: HeaderName = HeaderName::from_static("x-remote-uid");
 const GROUP: HeaderName = HeaderName::from_static("x-remote-group");
-/// All that only a front proxy may say begins so.
-const REMOTE: &str = "x-remote-";
+/// How the names of headers begin that nobody but this server fills in: a backend believes what they say.
+const OURS_TO_SAY: [&str; 4] = ["x-remote-", "impersonate-", "x-forwarded-", "forwarded"];
 const EXTRA: &str = "x-remote-extra-";
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -50,8 +50,7 @@ pub(super) struct Origin<'a> {
 /// The headers of a request on its way to a backend.
 pub(super) fn outgoing(given: &HeaderMap, user: &User, from: Origin<'_>, via: &str) -> Result<HeaderMap, Unspeakable> {
     let mut headers = between_ends(given);
-    let doomed = |name: &HeaderName| name.as_str().starts_with(REMOTE) || name.as_str().starts_with("impersonate-");
-    drop_all(&mut headers, doomed);
+    drop_all(&mut headers, |name| OURS_TO_SAY.iter().any(|prefix| name.as_str().starts_with(prefix)));
     for name in [header::HOST, header::AUTHORIZATION, header::CONTENT_LENGTH] {
         headers.remove(name);
     }
@@ -61,15 +60,15 @@ pub(super) fn outgoing(given: &HeaderMap, user: &User, from: Origin<'_>, via: &s
     }
     without_hidden_token(&mut headers);
     name_user(&mut headers, user)?;
-    let mut append = |name: HeaderName, value: Option<&str>| {
+    let mut add = |name: HeaderName, value: Option<&str>| {
         if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
             headers.append(name, value);
         }
     };
-    append(FORWARDED_FOR, from.client);
-    append(FORWARDED_HOST, from.host);
-    append(FORWARDED_PROTO, Some("https"));
-    append(header::VIA, Some(&format!("1.1 {via}")));
+    add(FORWARDED_FOR, from.client);
+    add(FORWARDED_HOST, from.host);
+    add(FORWARDED_PROTO, Some("https"));
+    add(header::VIA, Some(&format!("1.1 {via}")));
     Ok(headers)
 }
 

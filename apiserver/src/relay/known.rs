@@ -1,6 +1,6 @@
 //! What backends have said that they serve: remembered, so that it can be told when they do not answer.
 
-use super::Backend;
+use crate::backends::Backend;
 use crate::place::Workspace;
 use parking_lot::Mutex;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Connections to backends, kept for the next request, and what is shown at their other end.
 
-use super::{Address, Backend};
+use crate::backends::{Address, Backend};
 use crate::hooks::connect::{Connector, Line};
 use crate::hooks::trust;
 use crate::place::Workspace;

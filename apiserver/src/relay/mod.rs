@@ -1,32 +1,24 @@
 //! API servers behind this one: requests for the group versions that an `APIService` names are answered by them.
 //!
-//! [`Backends`] are those of one workspace, [`address`] says where one is, [`headers`] what it is told about whoever asks;
-//! [`Relay::forward`] sends a permitted request on and its answer back, both as they come, and [`Relay::ask`] asks for
+//! [`headers`] says what a backend is told about whoever asks; [`Relay::forward`] sends a permitted request on and its answer back, both as they come, and [`Relay::ask`] asks for
 //! the server itself. What a backend said that it serves is [`Known`].
 
-mod address;
 mod ask;
-mod backend;
 mod body;
 mod forward;
 mod headers;
 mod known;
 mod lines;
-mod request;
 mod tunnel;
 
-pub use address::{Address, Unreachable, addresses};
 pub use ask::{Answer, Question};
-pub use backend::{Backend, Backends};
 pub use known::{Known, Served};
 pub use lines::{ClientCertificate, Present};
-pub use request::Remote;
 
 pub(crate) use forward::Outgoing;
-pub(crate) use request::read;
 
+use crate::backends::{Address, Service, Unreachable};
 use crate::error::ApiError;
-use crate::hooks::Service;
 use crate::place::Workspace;
 use crate::resources::Resources;
 use known::Library;
@@ -57,7 +49,8 @@ struct Inner {
 }
 
 impl Relay {
-    pub(crate) fn new(resources: Resources, stopping: CancellationToken) -> Self {
+    /// `stopping` ends what goes on for as long as clients like.
+    pub fn new(resources: Resources, stopping: CancellationToken) -> Self {
         let name = resources.ambient().uid();
         Self(Arc::new(Inner {
             resources,

@@ -2,12 +2,11 @@
 
 use super::derived::Derived;
 use super::{Resources, parse};
+use crate::backends::{self, Address, Backends, Service, Unreachable};
 use crate::error::ApiError;
-use crate::hooks::Service;
 use crate::keyspace::{self, Mark};
 use crate::object::{Object, Peek};
 use crate::place::{Collection, Workspace};
-use crate::relay::{self, Address, Backends, Unreachable};
 use std::sync::Arc;
 
 /// Workspaces whose backends are kept ready: few have any.
@@ -56,7 +55,7 @@ impl Resources {
                 of_service.push(parse(&version.value)?);
             }
         }
-        Ok(relay::addresses(service, found.as_ref(), &of_service))
+        Ok(backends::addresses(service, found.as_ref(), &of_service))
     }
 
     fn place(

@@ -2,13 +2,14 @@
 
 use crate::api::Api;
 use crate::auth::Authorized;
+use crate::backends::{Backend, Backends};
 use crate::call::Call;
 use crate::catalog::Catalog;
 use crate::discovery::{Document, Schemas, documents, legacy, remote};
 use crate::error::ApiError;
 use crate::media::{Clause, Encoding, Offer};
 use crate::place::Workspace;
-use crate::relay::{Backend, Backends, Outgoing};
+use crate::relay::Outgoing;
 use crate::render;
 use crate::target::{Discovery, OpenApi};
 use axum::response::Response;

@@ -3,8 +3,9 @@
 use super::conditions::Facts;
 use super::{NamespaceKey, Namespaces};
 use apiserver::auth::User;
+use apiserver::backends::Backend;
 use apiserver::error::ApiError;
-use apiserver::relay::{Backend, Question, Relay, Served};
+use apiserver::relay::{Question, Relay, Served};
 use http::Method;
 use serde_json::Value;
 use std::time::Duration;

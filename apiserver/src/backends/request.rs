@@ -4,7 +4,7 @@
 use super::Backend;
 use crate::error::ApiError;
 use crate::place::Workspace;
-use crate::target::Verb;
+use crate::verb::Verb;
 use http::Method;
 use std::sync::Arc;
 
@@ -84,4 +84,58 @@ fn segment(part: &str) -> Result<String, ApiError> {
         return Err(ApiError::no_such_path());
     }
     Ok(decoded.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backends::{Backend, Service};
+
+    #[track_caller]
+    fn check(line: &str, expected: &str) {
+        let service = Service { namespace: String::new(), name: String::new(), port: 1 };
+        let (group, version) = ("example.com".to_owned(), "v1".to_owned());
+        let (ca, insecure, group_priority, version_priority, available) = (None, false, 0, 0, true);
+        let backend = Backend { group, version, service, ca, insecure, group_priority, version_priority, available };
+        let (method, path) = line.split_once(' ').unwrap();
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let parts: Vec<&str> = path.split('/').filter(|_| !path.is_empty()).collect();
+        let method = method.parse().unwrap();
+        let told = match read(&Arc::new(backend), &Workspace::new("w"), &method, &parts, query == "watch") {
+            Ok(Remote { verb, resource, subresource, namespace, name, .. }) => {
+                format!("{} {namespace}|{resource}|{name}|{subresource}", verb.word())
+            }
+            Err(error) => error.code().to_string(),
+        };
+        assert_eq!(told, expected, "{line}");
+    }
+
+    #[test]
+    fn paths_are_read_as_kubernetes_reads_them() {
+        check("GET ", "get |||");
+        check("GET things", "list |things||");
+        check("HEAD things", "list |things||");
+        check("GET things?watch", "watch |things||");
+        check("GET watch/things", "watch |things||");
+        check("GET watch/namespaces/n/things/x", "watch n|things|x|");
+        check("GET namespaces/n/things/x", "get n|things|x|");
+        check("GET namespaces/n/things/x?watch", "get n|things|x|");
+        check("GET namespaces/n", "get n|namespaces|n|");
+        check("POST namespaces/n/things", "create n|things||");
+        check("POST namespaces/n/things/x/exec", "create n|things|x|exec");
+        check("PUT things/a%3Ab/status", "update |things|a:b|status");
+        check("PATCH things/x", "patch |things|x|");
+        check("DELETE things", "deletecollection |things||");
+        check("DELETE things/x", "delete |things|x|");
+    }
+
+    #[test]
+    fn what_could_be_read_in_two_ways_is_not_read() {
+        for odd in ["a%2Fb", "%2e%2e", "..", ".", "a%252Fb", "a%5Cb", "things//x"] {
+            check(&format!("GET {odd}"), "404");
+        }
+        check("GET %ff", "400");
+        check("TRACE things", "405");
+        check("POST ", "405");
+    }
 }

@@ -1,6 +1,14 @@
-//! Which group versions of a workspace others serve, as its `APIService` objects say.
+//! Which group versions of a workspace others serve, as its `APIService` objects say: [`Backends`], where each is
+//! ([`addresses`]), and what a request that it answers is about ([`Remote`]).
 
-use crate::hooks::Service;
+mod address;
+mod request;
+
+pub use address::{Address, Unreachable, addresses};
+pub use request::Remote;
+
+pub(crate) use request::read;
+
 use crate::object::Object;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,6 +16,20 @@ use bytes::Bytes;
 use std::sync::Arc;
 
 const HTTPS: u16 = 443;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    pub namespace: String,
+    pub name: String,
+    pub port: u16,
+}
+
+impl Service {
+    /// The name that its certificate is for.
+    pub fn server_name(&self) -> String {
+        format!("{}.{}.svc", self.name, self.namespace)
+    }
+}
 
 /// Whoever serves a group version.
 #[derive(Clone, Debug, PartialEq, Eq)]
