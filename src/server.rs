@@ -3,8 +3,8 @@
 use crate::aggregation::{self, Front};
 use crate::apis;
 use crate::bootstrap::{self, bootstrap};
-use crate::config::{AuthenticationError, Config, FileError, Reload, Vouching};
-use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS};
+use crate::config::{AuthenticationError, Config, FileError, KeyFlags, Reload, Vouching};
+use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS, TokenKeys};
 use crate::definitions::definitions;
 use crate::demonstration::{self, Scale, Shown};
 use crate::dialects::{Book, karmada, native};
@@ -12,9 +12,10 @@ use crate::fleet::{self, Connector, Ledger};
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
 use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, seed};
-use crate::upkeep::{self, Pace, Upkeep};
+use crate::upkeep::{self, Pace, Signing, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
+use apiserver::auth::TokenIssuer;
 use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
@@ -51,8 +52,8 @@ pub struct Server {
     stop: CancellationToken,
     serving: JoinHandle<()>,
     upkeep: Upkeep,
-    departing: JoinHandle<()>,
-    aggregating: JoinHandle<()>,
+    /// Who sees workspaces off, and who looks after API servers behind this one.
+    tending: TaskTracker,
     federation: TaskTracker,
 }
 
@@ -76,7 +77,7 @@ pub enum StartError {
 
 impl Server {
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        let Config { place, storage, data_dir, listen, names, authentication, audit } = config;
+        let Config { place, storage, data_dir, listen, names, authentication, audit, keys } = config;
         let (vouching, audit) = (authentication.read()?, audit.read()?);
         let listener = serve::bind(listen).await.map_err(|source| StartError::Listen { address: listen, source })?;
         let address = listener.local_addr().map_err(|source| StartError::Listen { address: listen, source })?;
@@ -88,8 +89,11 @@ impl Server {
             proxies: vouching.proxy_authorities.as_deref(),
         };
         let credentials = Credentials::open(&data_dir, &names, others, &ambient)?;
-        let front =
-            Arc::new(Front::open(&data_dir, &credentials.ca_pem, ambient.clone()).map_err(CredentialsError::from)?);
+        let (signing, accepted) = (&keys.service_account_signing_key_file, &keys.service_account_key_files);
+        let token_keys = TokenKeys::new(&data_dir, signing.clone(), accepted.clone());
+        credentials.tokens.use_keys(token_keys.read()?);
+        vouching.authentication.revoke(keys.revoked()?);
+        let front = Front::open(&data_dir, &credentials.ca_pem, ambient.clone()).map_err(CredentialsError::from)?;
         let catalog = Arc::new(catalog());
         let url = credentials::url(address);
         let resources = Resources::attended(
@@ -112,11 +116,18 @@ impl Server {
         let stop = CancellationToken::new();
         let client = Client::as_system(resources.clone(), "upkeep");
         let upkeep = upkeep::start(&client, Some(&api.relay), &credentials.ca_pem, Pace::default(), &stop);
-        let departing = departure::controller(&Client::as_system(resources.clone(), "tenancy"));
-        let departing = tokio::spawn(departing.run(stop.clone()));
-        api.relay.present(front.clone());
-        let client = Client::as_system(resources.clone(), "aggregation");
-        let aggregating = tokio::spawn(aggregation::controller(&client, &api.relay, &front).run(stop.clone()));
+        let signing = Signing { authority: credentials.authority.clone(), lasts_max: keys.cluster_signing_duration };
+        upkeep.sign(&client, signing, &stop);
+        let tending = TaskTracker::new();
+        tending.spawn(departure::controller(&Client::as_system(resources.clone(), "tenancy")).run(stop.clone()));
+        tending.spawn(aggregate(&resources, &api, front, &stop));
+        tending.close();
+        let renewing = credentials.renewal.clone().keep(address, resources.ambient().clone(), stop.clone());
+        tokio::spawn(renewing);
+        tokio::spawn(keep_token_keys(token_keys, credentials.tokens.clone(), stop.clone()));
+        if keys.revoked_identities.is_some() {
+            tokio::spawn(keep_revoked(keys, authentication.clone(), stop.clone()));
+        }
         if reload.is_needed() {
             // It ends with the server, and holds nothing that would have to be let go.
             tokio::spawn(keep_trust(reload, authentication, stop.clone()));
@@ -125,19 +136,7 @@ impl Server {
         let federation = federate(&resources, &pipeline, &stop).await?;
         let peers = (credentials.recognise, Patience::default());
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, peers, pipeline, stop.clone()));
-        Ok(Self {
-            store,
-            api,
-            resources,
-            address,
-            kubeconfig,
-            stop,
-            serving,
-            upkeep,
-            departing,
-            aggregating,
-            federation,
-        })
+        Ok(Self { store, api, resources, address, kubeconfig, stop, serving, upkeep, tending, federation })
     }
 
     pub fn stats(&self) -> Stats {
@@ -168,8 +167,7 @@ impl Server {
         self.stop.cancel();
         // It ends by itself; a panic in it has been told.
         let _ = self.serving.await;
-        let _ = self.departing.await;
-        let _ = self.aggregating.await;
+        self.tending.wait().await;
         self.upkeep.stopped().await;
         self.federation.wait().await;
         self.store.close().await;
@@ -181,6 +179,19 @@ fn catalog() -> Catalog {
     let ours = [native::definitions::definitions(), karmada::definitions::definitions(), apis::definitions::all()];
     let ours = ours.into_iter().flatten().filter_map(|definition| Object::try_from(definition).ok());
     Catalog::given(&Arc::new(Catalog::builtin()), definitions().chain(ours))
+}
+
+/// Lets API servers behind this one recognise it, and looks after them.
+fn aggregate(
+    resources: &Resources,
+    api: &Api,
+    front: Front,
+    stop: &CancellationToken,
+) -> impl Future<Output = ()> + use<> {
+    let front = Arc::new(front);
+    api.relay.present(front.clone());
+    let client = Client::as_system(resources.clone(), "aggregation");
+    aggregation::controller(&client, &api.relay, &front).run(stop.clone())
 }
 
 /// Starts what places objects in cells and keeps them there.
@@ -226,18 +237,41 @@ fn advertised(listening: SocketAddr) -> SocketAddr {
 
 /// Whoever is trusted is read again when the file that says so has changed.
 async fn keep_trust(reload: Reload, authentication: Arc<Authentication>, stop: CancellationToken) {
-    let mut known = reload.text();
+    let changed = || match reload.read() {
+        Ok((trusted, _)) => authentication.trust(trusted),
+        // Better an old configuration than none.
+        Err(error) => tracing::warn!(%error, "what was trusted before is trusted still"),
+    };
+    on_change(|| reload.text(), changed, stop).await;
+}
+
+/// The same for whoever is trusted no more.
+async fn keep_revoked(keys: KeyFlags, authentication: Arc<Authentication>, stop: CancellationToken) {
+    let changed = || match keys.revoked() {
+        Ok(revoked) => authentication.revoke(revoked),
+        Err(error) => tracing::warn!(%error, "who was revoked before is revoked still"),
+    };
+    on_change(|| keys.revoked_text(), changed, stop).await;
+}
+
+/// The same for the keys of tokens.
+async fn keep_token_keys(keys: TokenKeys, tokens: TokenIssuer, stop: CancellationToken) {
+    let changed = || match keys.read() {
+        Ok(read) => tokens.use_keys(read),
+        Err(error) => tracing::warn!(%error, "tokens are signed and accepted as before"),
+    };
+    on_change(|| Some(keys.stamp()), changed, stop).await;
+}
+
+/// Calls `act` whenever `look` has something else to say, until it is stopped.
+async fn on_change(look: impl Fn() -> Option<String>, act: impl Fn(), stop: CancellationToken) {
+    let mut known = look();
     let mut ticks = tokio::time::interval(READ_AGAIN);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        let now = reload.text();
-        if now == known {
-            continue;
-        }
-        known = now;
-        match reload.read() {
-            Ok((trusted, _)) => authentication.trust(trusted),
-            // Better an old configuration than none.
-            Err(error) => tracing::warn!(%error, "what was trusted before is trusted still"),
+        let now = look();
+        if now != known {
+            known = now;
+            act();
         }
     }
 }

@@ -12,6 +12,7 @@ mod deleting;
 mod discovering;
 mod doors;
 mod enduring;
+mod hiding;
 mod hooking;
 mod listing;
 mod patching;
