@@ -42,7 +42,6 @@ until_so() {
 }
 so() { "${@:2}" >"$dir/out" 2>&1 || { cat "$dir/out" >&2; fail "$1"; }; say "ok: $1"; }
 says() { "${@:2}" 2>&1 | tee "$dir/out" | grep -qF -- "$1"; }
-fails() { ! "$@"; }
 free_port() { while port=$((20000 + RANDOM % 12000)) && (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done; }
 
 free_port && peers=http://127.0.0.1:$port
@@ -127,6 +126,12 @@ k create role flunders --verb=get,list --resource=flunders.wardle.example.com
 k create rolebinding eve --role=flunders --user=eve
 until_so 30 "somebody with rights is not" k get flunders --as eve
 so "but only to do that" says 'cannot delete resource "flunders"' k delete flunder one --as eve
+
+k create namespace going
+flunder three | k -n going create -f - >/dev/null
+so "a namespace goes with what is in it elsewhere" k delete namespace going --timeout=60s
+k create namespace going
+so "and comes back empty" says 'No resources found' k -n going get flunders
 
 kill "$sample" && wait "$sample" 2>/dev/null || true
 until_so 90 "its end is noticed" says False k get apiservice v1alpha1.wardle.example.com
