@@ -53,7 +53,7 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth measure \
-	build-tools test-tools tools e2e federation aggregation-front newcomer conformance differential server need-go
+	build-tools test-tools tools e2e federation newcomer aggregation aggregation-front conformance differential server need-go
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,10 @@ federation: tools test-tools server ## Federate objects from the server into a r
 
 aggregation-front: tools test-tools server $(TOOLS)/sample-apiserver ## Put Kubernetes' sample-apiserver behind the server, and use it through it
 	$(WITH_SERVER) env TOOLS=$(TOOLS) tests/aggregation-front/sample.sh
+
+aggregation: tools test-tools server ## Put the server behind a real kube-apiserver, and use its kinds through that one
+	TOOLS=$(TOOLS) CONTROLLERS=namespace-controller tests/peers/with.sh tests/aggregation/host.sh env HANSE=$(HANSE) TOOLS=$(TOOLS) \
+		tests/aggregation/behind.sh
 
 newcomer: tools test-tools server ## Type what `hanse dev` prints, and try every example
 	TOOLS=$(TOOLS) HANSE=$(HANSE) python3 tests/newcomer/newcomer.py

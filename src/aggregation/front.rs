@@ -7,15 +7,15 @@
 use apiserver::ambient::Ambient;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
+use apiserver::hooks::Certificate;
 use apiserver::place::Workspace;
-use apiserver::relay::{ClientCertificate, Present};
+use apiserver::relay::Present;
 use apiserver::strategy::Part;
 use certs::{Authority, Validity};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 const CONFIG_MAP: &str = "extension-apiserver-authentication";
@@ -33,7 +33,7 @@ pub struct Front {
     clients_pem: String,
     ambient: Ambient,
     /// By workspace, with the second in which it was issued. Nothing else is locked while it is held.
-    issued: Mutex<HashMap<Workspace, (i64, Arc<ClientCertificate>)>>,
+    issued: Mutex<HashMap<Workspace, (i64, Certificate)>>,
 }
 
 impl Front {
@@ -74,7 +74,7 @@ impl Front {
 }
 
 impl Present for Front {
-    fn certificate(&self, workspace: &Workspace) -> Result<Arc<ClientCertificate>, String> {
+    fn certificate(&self, workspace: &Workspace) -> Result<Certificate, String> {
         let now = self.ambient.now().seconds;
         let mut issued = self.issued.lock();
         if let Some((since, known)) = issued.get(workspace)
@@ -84,7 +84,8 @@ impl Present for Front {
         }
         let validity = Validity { now: moment(&self.ambient), lasts: LASTS };
         let pair = self.authority.issue_client(&name(workspace), &[], validity).map_err(|error| error.to_string())?;
-        let made = Arc::new(ClientCertificate { chain_pem: pair.cert_chain_pem, key_pem: pair.key_pem });
+        let (chain_pem, key_pem) = (pair.cert_chain_pem.into_bytes(), pair.key_pem.into_bytes());
+        let made = Certificate { chain_pem, key_pem };
         if issued.len() >= KEPT_MAX
             && let Some(any) = issued.keys().next().cloned()
         {
@@ -108,6 +109,7 @@ fn moment(ambient: &Ambient) -> SystemTime {
 mod tests {
     use super::*;
     use openapi::scalar::time::Instant;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicI64, Ordering};
 
     #[test]

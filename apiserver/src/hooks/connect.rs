@@ -1,5 +1,6 @@
 //! Connections to hooks: a host, found and reached, that proves who it is.
 
+use super::endpoint::Certificate;
 use super::trust;
 use bytes::Bytes;
 use http::Uri;
@@ -28,6 +29,7 @@ pub(crate) struct Line {
     pub(crate) port: u16,
     pub(crate) server_name: String,
     pub(crate) ca: Option<Bytes>,
+    pub(crate) certificate: Option<Certificate>,
     pub(crate) http2: bool,
 }
 

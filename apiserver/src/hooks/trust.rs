@@ -1,5 +1,6 @@
 //! Whom a hook has to be vouched for by.
 
+use super::endpoint::Certificate;
 use std::io;
 use std::sync::Arc;
 use tokio_rustls::rustls::client::WebPkiServerVerifier;
@@ -14,34 +15,38 @@ use tokio_rustls::rustls::{
 };
 use x509_parser::parse_x509_certificate;
 
-/// Trusts what these authorities signed, and nobody if there are none.
-pub(super) fn config(authorities: Option<&[u8]>, http2: bool) -> Result<ClientConfig, String> {
-    config_showing(&Trusting::Only(authorities), http2, None)
+/// Trusts what these authorities signed, and nobody if there are none. The certificate is our own.
+pub(super) fn config(
+    authorities: Option<&[u8]>,
+    certificate: Option<&Certificate>,
+    http2: bool,
+) -> Result<ClientConfig, String> {
+    trusting(&Trusted::Only(authorities), certificate, http2)
 }
 
 /// Who is believed to be at the other end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Trusting<'a> {
+pub(crate) enum Trusted<'a> {
     /// Whoever these authorities signed for, in PEM; nobody if there are none.
     Only(Option<&'a [u8]>),
     /// Whoever answers.
     Anybody,
 }
 
-/// The same, and shows a certificate with its key, both in PEM.
-pub(crate) fn config_showing(
-    trusting: &Trusting<'_>,
+/// The same for whoever is to be trusted.
+pub(crate) fn trusting(
+    trusted: &Trusted<'_>,
+    certificate: Option<&Certificate>,
     http2: bool,
-    shown: Option<(&[u8], &[u8])>,
 ) -> Result<ClientConfig, String> {
     let provider = Arc::new(default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    let builder = match trusting {
-        Trusting::Only(None) => builder.with_root_certificates(RootCertStore::empty()),
-        Trusting::Anybody => builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))),
-        Trusting::Only(Some(pem)) => {
+    let builder = match trusted {
+        Trusted::Only(None) => builder.with_root_certificates(RootCertStore::empty()),
+        Trusted::Anybody => builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))),
+        Trusted::Only(Some(pem)) => {
             let unreadable = "unable to load root certificates: unable to parse bytes as PEM block";
             let named: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(pem).flatten().collect();
             let mut roots = RootCertStore::empty();
@@ -52,12 +57,13 @@ pub(crate) fn config_showing(
             builder.dangerous().with_custom_certificate_verifier(verifier)
         }
     };
-    let mut config = match shown {
+    let mut config = match certificate {
         None => builder.with_no_client_auth(),
-        Some((chain, key)) => {
-            let chain = CertificateDer::pem_slice_iter(chain).collect::<Result<_, _>>();
-            let chain = chain.map_err(|error| error.to_string())?;
-            let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| error.to_string())?;
+        Some(Certificate { chain_pem, key_pem }) => {
+            let unreadable = |what: &str| format!("the {what} that we would show cannot be read");
+            let chain: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(chain_pem).collect();
+            let chain = chain.map_err(|_| unreadable("certificate"))?;
+            let key = PrivateKeyDer::from_pem_slice(key_pem).map_err(|_| unreadable("key"))?;
             builder.with_client_auth_cert(chain, key).map_err(|error| error.to_string())?
         }
     };

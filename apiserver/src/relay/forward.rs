@@ -2,11 +2,12 @@
 
 use super::body::through;
 use super::headers::{self, Origin};
-use super::lines::{ClientCertificate, Sender};
+use super::lines::Sender;
 use super::{Relay, tunnel};
 use crate::auth::User;
 use crate::backends::{Address, Backend};
 use crate::error::ApiError;
+use crate::hooks::Certificate;
 use crate::hooks::call::reason;
 use crate::options::Deadline;
 use crate::place::Workspace;
@@ -15,7 +16,6 @@ use axum::response::Response;
 use http::header::{self, HeaderMap};
 use http::{Method, Request, StatusCode};
 use hyper::upgrade::OnUpgrade;
-use std::sync::Arc;
 
 /// A request that is to be sent on.
 pub(crate) struct Outgoing {
@@ -94,7 +94,7 @@ impl Relay {
         self.0.lines.to(backend, at, shown, http2).map_err(ApiError::internal)
     }
 
-    fn shown(&self, workspace: &Workspace) -> Result<Option<Arc<ClientCertificate>>, String> {
+    fn shown(&self, workspace: &Workspace) -> Result<Option<Certificate>, String> {
         self.0.present.get().map(|present| present.certificate(workspace)).transpose()
     }
 }

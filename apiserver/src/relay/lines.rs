@@ -1,16 +1,15 @@
 //! Connections to backends, kept for the next request, and what is shown at their other end.
 
 use crate::backends::{Address, Backend};
+use crate::hooks::Certificate;
 use crate::hooks::connect::{Connector, Line};
-use crate::hooks::trust;
+use crate::hooks::trust::{self, Trusted};
 use crate::place::Workspace;
 use axum::body::Body;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Ways that connections are kept on; of others they are made anew.
@@ -20,23 +19,10 @@ const IDLE_FOR: Duration = Duration::from_secs(90);
 const ALIVE_EVERY: Duration = Duration::from_secs(30);
 const ALIVE_WITHIN: Duration = Duration::from_secs(15);
 
-/// What this server proves itself with to a backend, in PEM. The key is never shown by `Debug`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ClientCertificate {
-    pub chain_pem: String,
-    pub key_pem: String,
-}
-
-impl fmt::Debug for ClientCertificate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientCertificate").finish_non_exhaustive()
-    }
-}
-
 /// Says what to show. Each workspace has a certificate of its own, so that a backend that trusts one workspace to say
 /// who asks is not thereby at the mercy of others.
 pub trait Present: Send + Sync {
-    fn certificate(&self, workspace: &Workspace) -> Result<Arc<ClientCertificate>, String>;
+    fn certificate(&self, workspace: &Workspace) -> Result<Certificate, String>;
 }
 
 pub(super) type Sender = Client<Connector, Body>;
@@ -45,7 +31,6 @@ pub(super) type Sender = Client<Connector, Body>;
 struct Way {
     line: Line,
     insecure: bool,
-    shown: Option<Arc<ClientCertificate>>,
 }
 
 #[derive(Default)]
@@ -60,12 +45,12 @@ impl Lines {
         &self,
         backend: &Backend,
         at: &Address,
-        shown: Option<Arc<ClientCertificate>>,
+        certificate: Option<Certificate>,
         http2: bool,
     ) -> Result<Sender, String> {
         let server_name = backend.service.server_name();
-        let line = Line { host: at.host.clone(), port: at.port, server_name, ca: backend.ca.clone(), http2 };
-        let way = Way { line, insecure: backend.insecure, shown };
+        let (host, port, ca) = (at.host.clone(), at.port, backend.ca.clone());
+        let way = Way { line: Line { host, port, server_name, ca, certificate, http2 }, insecure: backend.insecure };
         if let Some(known) = self.known(&way) {
             return Ok(known);
         }
@@ -88,9 +73,9 @@ impl Lines {
 }
 
 fn open(way: &Way) -> Result<Sender, String> {
-    let shown = way.shown.as_ref().map(|pair| (pair.chain_pem.as_bytes(), pair.key_pem.as_bytes()));
-    let trusting = if way.insecure { trust::Trusting::Anybody } else { trust::Trusting::Only(way.line.ca.as_deref()) };
-    let tls = trust::config_showing(&trusting, way.line.http2, shown)?;
+    let Line { ca, certificate, http2, .. } = &way.line;
+    let trusted = if way.insecure { Trusted::Anybody } else { Trusted::Only(ca.as_deref()) };
+    let tls = trust::trusting(&trusted, certificate.as_ref(), *http2)?;
     let mut builder = Client::builder(TokioExecutor::new());
     builder
         .pool_idle_timeout(IDLE_FOR)

@@ -13,7 +13,7 @@ mod tunnel;
 
 pub use ask::{Answer, Question};
 pub use known::{Known, Served};
-pub use lines::{ClientCertificate, Present};
+pub use lines::Present;
 
 pub(crate) use forward::Outgoing;
 

@@ -5,7 +5,7 @@ use crate::auth::Authorized;
 use crate::backends::{Backend, Backends};
 use crate::call::Call;
 use crate::catalog::Catalog;
-use crate::discovery::{Document, Schemas, documents, legacy, remote};
+use crate::discovery::{Document, Documents, Schemas, documents, legacy, remote};
 use crate::error::ApiError;
 use crate::media::{Clause, Encoding, Offer};
 use crate::place::Workspace;
@@ -16,16 +16,17 @@ use axum::response::Response;
 use http::header::{self, HeaderValue};
 use http::{HeaderName, Method, StatusCode};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// The aggregated form of discovery: everything in two answers.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const SPEC_V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 pub(super) fn answer(api: &Api, workspace: &Workspace, what: &Discovery, call: &Call) -> Result<Response, ApiError> {
-    let catalog = &*api.resources.catalog(workspace)?;
-    let backends = api.resources.backends(workspace)?;
+    let documents = documents_for(api, workspace, call)?;
+    let catalog = documents.catalog();
+    let backends = backends_for(api, workspace, call)?;
     if wants_aggregated(call) {
-        let documents = api.documents(workspace)?;
         match what {
             Discovery::Core => return Ok(cached(call, AGGREGATED, documents.core())),
             Discovery::Groups => {
@@ -111,6 +112,16 @@ async fn schema_of(
     api.relay.forward(at.get(), backend, at.user(), outgoing).await
 }
 
+/// Nor of what others serve.
+fn backends_for(api: &Api, workspace: &Workspace, call: &Call) -> Result<Option<Arc<Backends>>, ApiError> {
+    if call.passed_on { Ok(None) } else { api.resources.backends(workspace) }
+}
+
+/// Another API server that this one stands behind is told of nothing but what it is offered.
+fn documents_for(api: &Api, workspace: &Workspace, call: &Call) -> Result<Arc<Documents>, ApiError> {
+    if call.passed_on { api.offered(workspace) } else { api.documents(workspace) }
+}
+
 /// The first clause that this server knows decides.
 fn wants_aggregated(call: &Call) -> bool {
     let clauses = call.accept().unwrap_or_default().split(',').map(Clause::parse);
@@ -135,8 +146,8 @@ pub(super) async fn openapi(
     call: &Call,
 ) -> Result<Response, ApiError> {
     let workspace = at.get();
-    let backends = api.resources.backends(workspace)?;
-    let documents = api.documents(workspace)?;
+    let backends = backends_for(api, workspace, call)?;
+    let documents = documents_for(api, workspace, call)?;
     let schemas = Schemas { resources: &api.resources, workspace };
     match what {
         OpenApi::V2 if asks_for(call, "application/com.github.proto-openapi.spec.v2") => {

@@ -1,218 +1,171 @@
-//! An API server behind the one that is tested, on a port of this machine: it says back what it was asked, streams what
-//! the test sends, and repeats what it hears on connections that were upgraded.
+//! Behind another API server: who comes through it, what it is offered, and who decides.
 
-use crate::stage::Stage;
-use apiserver::place::Workspace;
-use apiserver::relay::{ClientCertificate, Present};
+use crate::stage::{Answer, Stage};
+use apiserver::auth::{Decision, Elsewhere, Question, User};
+use apiserver::authn::Authentication;
+use apiserver::authn::file::TokenFile;
+use apiserver::authn::header::FrontProxy;
+use apiserver::authn::host::{Host, Namespaces, Presence};
+use apiserver::hooks::Later;
+use apiserver::pipeline::Peer;
 use axum::body::Body;
-use axum::extract::Request;
-use axum::response::Response;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
-use http::StatusCode;
-use http::header::{CONNECTION, UPGRADE};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::service::TowerToHyperService;
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use http::Request;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex, mpsc};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
-use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use tokio_rustls::rustls::server::WebPkiClientVerifier;
-use tokio_rustls::rustls::{RootCertStore, ServerConfig};
-use tokio_rustls::server::TlsStream;
 
-pub(crate) const REGISTRATIONS: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
-const SERVICES: &str = "POST /api/v1/namespaces/n/services";
+/// Permits what `ada` wants, and whatever `carol` wants from the rest of the world; notes what it was asked.
+#[derive(Debug, Default)]
+struct Oracle(Mutex<Vec<Question>>);
 
-pub(crate) struct Behind {
-    pub(crate) port: u16,
-    pub(crate) asked: Arc<AtomicUsize>,
-    pub(crate) events: mpsc::Sender<&'static str>,
-    /// Issues what it recognises its front proxy by.
-    pub(crate) authority: Arc<Proxies>,
-    ca: String,
-}
-
-/// The authority of front proxies.
-pub(crate) struct Proxies {
-    issuer: Issuer<'static, KeyPair>,
-    cert: rcgen::Certificate,
-}
-
-fn pem(kind: &str, der: &[u8]) -> String {
-    format!("-----BEGIN {kind}-----\n{}\n-----END {kind}-----\n", STANDARD.encode(der))
-}
-
-impl Proxies {
-    fn new() -> Self {
-        let (key, mut params) = (KeyPair::generate().unwrap(), CertificateParams::new(Vec::new()).unwrap());
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let cert = params.self_signed(&key).unwrap();
-        Self { issuer: Issuer::new(params, key), cert }
+impl Elsewhere for Oracle {
+    fn decide<'a>(&'a self, question: &'a Question, _: i64) -> Later<'a, Result<Decision, String>> {
+        self.0.lock().push(question.clone());
+        let decision = match (question.spec["user"].as_str(), question.foreign) {
+            (Some("ada"), true) | (Some("carol"), false) => Ok(Decision::Allow("theirs".to_owned())),
+            (Some("nobody-knows"), _) => Err("connection refused".to_owned()),
+            _ => Ok(Decision::NoOpinion("not theirs".to_owned())),
+        };
+        Box::pin(async move { decision })
     }
 }
 
-impl Present for Proxies {
-    fn certificate(&self, workspace: &Workspace) -> Result<Arc<ClientCertificate>, String> {
-        let (key, mut params) = (KeyPair::generate().unwrap(), CertificateParams::new(Vec::new()).unwrap());
-        params.distinguished_name.push(DnType::CommonName, format!("proxy of {workspace}"));
-        let cert = params.signed_by(&key, &self.issuer).unwrap();
-        let chain_pem = pem("CERTIFICATE", cert.der());
-        Ok(Arc::new(ClientCertificate { chain_pem, key_pem: pem("PRIVATE KEY", &key.serialize_der()) }))
+#[derive(Debug)]
+struct Known;
+
+impl Namespaces for Known {
+    fn find<'a>(&'a self, name: &'a str) -> Later<'a, Result<Presence, String>> {
+        let presence = match name {
+            "shop" => Presence::There,
+            "closing" => Presence::Terminating,
+            _ => Presence::Missing,
+        };
+        Box::pin(async move { Ok(presence) })
     }
 }
 
-/// One connection: whose it is, and what is shared by all.
-#[derive(Clone)]
-struct Serving {
-    shown: Option<String>,
-    asked: Arc<AtomicUsize>,
-    events: Arc<Mutex<mpsc::Receiver<&'static str>>>,
+fn definition() -> Value {
+    let schema = json!({ "openAPIV3Schema": { "type": "object", "properties": { "spec": { "type": "object" } } } });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "things.ours.example" },
+        "spec": {
+            "group": "ours.example", "scope": "Namespaced",
+            "names": { "plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema }],
+        },
+    })
 }
 
-impl Serving {
-    async fn answer(self, mut request: Request) -> Result<Response, Infallible> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        if let Some(protocol) = request.headers().get(UPGRADE).cloned() {
-            let upgraded = hyper::upgrade::on(&mut request);
-            tokio::spawn(async move {
-                let (mut from, mut to) = tokio::io::split(TokioIo::new(upgraded.await.unwrap()));
-                tokio::io::copy(&mut from, &mut to).await
-            });
-            let agreed = Response::builder().status(StatusCode::SWITCHING_PROTOCOLS);
-            let agreed = agreed.header(CONNECTION, "Upgrade").header(UPGRADE, protocol);
-            return Ok(agreed.body(Body::empty()).unwrap());
+async fn stage() -> (Stage, Arc<Oracle>) {
+    let proxy = FrontProxy { allowed: vec!["front".to_owned()], ..FrontProxy::default() };
+    let host =
+        Host { workspace: None, groups: vec!["ours.example".to_owned()], tokens: None, namespaces: Arc::new(Known) };
+    let authentication = Authentication::new(Some(proxy), TokenFile::default(), None, Default::default());
+    let oracle = Arc::new(Oracle::default());
+    let stage = Stage::consulting(&[definition()], authentication.behind(Some(host)), oracle.clone()).await;
+    (stage, oracle)
+}
+
+fn front(name: &str) -> Peer {
+    Peer { user: None, proxy: Some(name.into()) }
+}
+
+/// What somebody is answered who comes through a proxy.
+async fn through(stage: &Stage, peer: Peer, user: &str, line: &str, body: Option<Value>) -> Answer {
+    let (method, uri) = line.split_once(' ').unwrap();
+    let request = Request::builder().method(method).uri(uri).extension(peer).header("x-remote-user", user);
+    let request = request.header("x-remote-group", "dev").header("content-type", "application/json");
+    stage.answer(request.body(body.map_or_else(Body::empty, |tree| tree.to_string().into())).unwrap()).await
+}
+
+const THINGS: &str = "/apis/ours.example/v1/namespaces/shop/things";
+
+fn thing() -> Option<Value> {
+    Some(json!({ "apiVersion": "ours.example/v1", "kind": "Thing", "metadata": { "name": "t" } }))
+}
+
+#[tokio::test]
+async fn the_host_decides_and_its_namespaces_are_ours() {
+    let (stage, oracle) = stage().await;
+    through(&stage, front("front"), "ada", &format!("POST {THINGS}"), thing()).await.expect(201);
+    let asked = oracle.0.lock()[0].clone();
+    assert!(asked.foreign);
+    assert_eq!(asked.spec["groups"], json!(["dev", "system:authenticated"]));
+    assert_eq!(asked.spec["resourceAttributes"]["resource"], "things");
+    assert_eq!(asked.spec["resourceAttributes"]["version"], "v1");
+    assert_eq!(asked.spec.get("extra"), None);
+    stage.ask("GET /api/v1/namespaces/shop").await.expect(200);
+    let (_, message) = through(&stage, front("front"), "eve", &format!("GET {THINGS}"), None).await.refused(403);
+    assert!(message.ends_with("not theirs"), "{message}");
+    let applied = format!("PUT {THINGS}/t");
+    through(&stage, front("front"), "eve", &applied, thing()).await.refused(403);
+    for (namespace, code) in [("closing", 403), ("nowhere", 404)] {
+        let line = format!("POST {}", THINGS.replace("shop", namespace));
+        through(&stage, front("front"), "ada", &line, thing()).await.refused(code);
+    }
+    through(&stage, front("front"), "nobody-knows", &format!("GET {THINGS}"), None).await.refused(500);
+}
+
+#[tokio::test]
+async fn only_what_is_offered_is_there_and_in_one_workspace() {
+    let (stage, _) = stage().await;
+    let ask = |line: &'static str| through(&stage, front("front"), "ada", line, None);
+    let groups = ask("GET /apis").await.expect(200);
+    assert_eq!(groups["groups"].as_array().unwrap().len(), 1, "{groups}");
+    let index = ask("GET /openapi/v3").await.expect(200);
+    assert_eq!(index["paths"].as_object().unwrap().keys().collect::<Vec<_>>(), ["apis/ours.example/v1"]);
+    let whole = ask("GET /openapi/v2").await.expect(200);
+    let paths: Vec<&String> = whole["paths"].as_object().unwrap().keys().collect();
+    assert!(paths.iter().all(|path| path.starts_with("/apis/ours.example/")), "{paths:?}");
+    let meta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    assert!(whole["definitions"].get(meta).is_some(), "{}", whole["definitions"]);
+    ask("GET /api/v1/namespaces").await.refused(404);
+    ask("GET /apis/apps/v1/deployments").await.refused(404);
+    ask("GET /clusters/other/apis/ours.example/v1/things").await.refused(404);
+    ask("GET /apis/ours.example/v1/things").await.expect(200);
+}
+
+#[tokio::test]
+async fn headers_of_others_are_no_names_and_masters_of_the_host_are_so_in_one_workspace() {
+    let (stage, oracle) = stage().await;
+    for peer in [Peer::default(), front("back")] {
+        let (_, message) = through(&stage, peer, "ada", &format!("GET {THINGS}"), None).await.refused(403);
+        assert!(message.contains("system:anonymous"), "{message}");
+    }
+    assert!(oracle.0.lock().iter().all(|question| !question.foreign));
+    // Whoever shows a certificate of the host is its own, too.
+    let master = User { foreign: true, ..User::authenticated("root", vec!["system:masters".to_owned()]) };
+    let ask = async |path: &str| {
+        let request = Request::builder().uri(path).extension(Peer::user(master.clone()));
+        stage.answer(request.body(Body::empty()).unwrap()).await
+    };
+    ask("/api/v1/namespaces").await.expect(200);
+    ask("/clusters/other/api/v1/namespaces").await.refused(403);
+}
+
+#[tokio::test]
+async fn a_webhook_decides_after_the_roles_about_everything_that_a_request_needs() {
+    let (stage, oracle) = stage().await;
+    let carol = || Peer::user(User::authenticated("carol", Vec::new()));
+    let send = async |line: &str, headers: &[(&str, &str)]| {
+        let (method, uri) = line.split_once(' ').unwrap();
+        let mut request = Request::builder().method(method).uri(uri).extension(carol());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
         }
-        if !request.uri().query().unwrap_or_default().contains("watch=true") {
-            return Ok(told(request, self.shown).await);
-        }
-        let events = futures_util::stream::unfold(self.events, |taken| async move {
-            let event = taken.lock().await.recv().await?;
-            Some((Ok::<_, Infallible>(Bytes::from_static(event.as_bytes())), taken))
-        });
-        Ok(Response::new(Body::from_stream(events)))
-    }
-}
-
-async fn told(request: Request, shown: Option<String>) -> Response {
-    let (parts, body) = request.into_parts();
-    let mut all = serde_json::Map::new();
-    for name in parts.headers.keys() {
-        let values: Vec<&str> = parts.headers.get_all(name).iter().map(|value| value.to_str().unwrap()).collect();
-        all.insert(name.to_string(), json!(values));
-    }
-    let path = parts.uri.path_and_query().unwrap().to_string();
-    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
-    let told = json!({
-        "method": parts.method.as_str(), "path": path, "headers": all, "shown": shown,
-        "body": String::from_utf8_lossy(&body),
-    });
-    let mut response = Response::new(Body::from(told.to_string()));
-    response.headers_mut().insert("access-control-allow-origin", "*".parse().unwrap());
-    response.headers_mut().insert("keep-alive", "5".parse().unwrap());
-    if parts.uri.path().ends_with("/moved") {
-        *response.status_mut() = StatusCode::FOUND;
-        response.headers_mut().insert("location", "https://elsewhere.example/".parse().unwrap());
-    }
-    response
-}
-
-/// The common name of the certificate that was shown.
-fn shown(stream: &TlsStream<TcpStream>) -> Option<String> {
-    let certificate = stream.get_ref().1.peer_certificates()?.first()?;
-    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).unwrap();
-    parsed.subject().iter_common_name().next()?.as_str().ok().map(str::to_owned)
-}
-
-impl Behind {
-    pub(crate) async fn start() -> Self {
-        let key = KeyPair::generate().unwrap();
-        let cert = CertificateParams::new(vec!["api.n.svc".to_owned()]).unwrap().self_signed(&key).unwrap();
-        let (ca, authority) = (pem("CERTIFICATE", cert.der()), Arc::new(Proxies::new()));
-        let mut proxies = RootCertStore::empty();
-        proxies.add(authority.cert.der().clone()).unwrap();
-        let provider = Arc::new(default_provider());
-        let proxies = WebPkiClientVerifier::builder_with_provider(Arc::new(proxies), provider.clone());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_client_cert_verifier(proxies.allow_unauthenticated().build().unwrap())
-            .with_single_cert(
-                vec![cert.der().clone()],
-                PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der())),
-            )
-            .unwrap();
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let (asked, (events, taken)) = (Arc::new(AtomicUsize::new(0)), mpsc::channel(4));
-        let serving = Serving { shown: None, asked: asked.clone(), events: Arc::new(Mutex::new(taken)) };
-        tokio::spawn(accept(listener, TlsAcceptor::from(Arc::new(config)), serving));
-        Self { port, asked, events, authority, ca }
-    }
-
-    pub(crate) fn times_asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
-    }
-
-    /// Registers it as the server of a group version, by a name in the net.
-    pub(crate) async fn register(&self, stage: &Stage, served: (&str, &str), available: bool) {
-        let spec = json!({ "type": "ExternalName", "externalName": "localhost", "ports": [{ "port": self.port }] });
-        let service = json!({ "metadata": { "name": "api" }, "spec": spec });
-        stage.send(SERVICES, &service).await.expect(201);
-        self.register_at(stage, served, self.port, available).await;
-    }
-
-    /// The same behind a service with a port of its own, and a slice that says where that is.
-    pub(crate) async fn register_with_slice(&self, stage: &Stage, served: (&str, &str)) {
-        let ports = json!([{ "name": "other", "port": 80 }, { "name": "https", "port": 443 }]);
-        let service = json!({ "metadata": { "name": "api" }, "spec": { "ports": ports } });
-        stage.send(SERVICES, &service).await.expect(201);
-        let slice = json!({
-            "metadata": { "name": "api-1", "labels": { "kubernetes.io/service-name": "api" } }, "addressType": "IPv4",
-            "ports": [{ "name": "other", "port": 1 }, { "name": "https", "port": self.port }],
-            "endpoints": [
-                { "addresses": ["127.0.0.2"], "conditions": { "ready": false } },
-                { "addresses": ["127.0.0.1"], "conditions": { "ready": true } },
-            ],
-        });
-        let slices = "POST /apis/discovery.k8s.io/v1/namespaces/n/endpointslices";
-        stage.send(slices, &slice).await.expect(201);
-        self.register_at(stage, served, 443, true).await;
-    }
-
-    async fn register_at(&self, stage: &Stage, (group, version): (&str, &str), port: u16, available: bool) {
-        let name = format!("{version}.{group}");
-        let spec = json!({
-            "group": group, "version": version, "groupPriorityMinimum": 1000, "versionPriority": 15,
-            "service": { "namespace": "n", "name": "api", "port": port }, "caBundle": STANDARD.encode(&self.ca),
-        });
-        let object = json!({ "metadata": { "name": name }, "spec": spec });
-        let mut made: Value = stage.send(&format!("POST {REGISTRATIONS}"), &object).await.expect(201);
-        let status = if available { "True" } else { "False" };
-        made["status"] = json!({ "conditions": [{ "type": "Available", "status": status }] });
-        stage.send(&format!("PUT {REGISTRATIONS}/{name}/status"), &made).await.expect(200);
-    }
-}
-
-async fn accept(listener: TcpListener, acceptor: TlsAcceptor, serving: Serving) {
-    while let Ok((stream, _)) = listener.accept().await {
-        let Ok(stream) = acceptor.accept(stream).await else { continue };
-        let serving = Serving { shown: shown(&stream), ..serving.clone() };
-        let service = TowerToHyperService::new(tower::service_fn(move |request: Request<hyper::body::Incoming>| {
-            serving.clone().answer(request.map(Body::new))
-        }));
-        tokio::spawn(async move {
-            let builder = Builder::new(TokioExecutor::new());
-            builder.serve_connection_with_upgrades(TokioIo::new(stream), service).await
-        });
-    }
+        let body = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "c" } });
+        stage.answer(request.header("content-type", "application/json").body(body.to_string().into()).unwrap()).await
+    };
+    let apply = "PATCH /api/v1/namespaces/n/configmaps/c?fieldManager=m";
+    send(apply, &[("content-type", "application/apply-patch+yaml")]).await;
+    send("PUT /api/v1/namespaces/n/services/s", &[]).await;
+    let verbs: Vec<Value> =
+        oracle.0.lock().iter().map(|asked| asked.spec["resourceAttributes"]["verb"].clone()).collect();
+    assert!(verbs.contains(&json!("patch")) && verbs.contains(&json!("update")), "{verbs:?}");
+    let asked = oracle.0.lock()[0].clone();
+    assert_eq!(asked.spec["extra"], json!({ "authorization.kubernetes.io/cluster-name": ["home"] }));
+    // Acting as somebody else is asked about like anything else; then it is about them.
+    let (_, message) = send("GET /api/v1/nodes", &[("impersonate-user", "bob")]).await.refused(403);
+    assert!(message.contains("User \"bob\" cannot list"), "{message}");
 }

@@ -4,6 +4,7 @@
 mod applying;
 mod asking;
 mod auditing;
+mod backend;
 mod behind;
 mod crowding;
 mod dawdling;

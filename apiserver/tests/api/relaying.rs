@@ -1,6 +1,6 @@
 //! API servers behind this one: what they are asked, what they are told of whoever asks, and what comes back.
 
-use crate::behind::{Behind, REGISTRATIONS};
+use crate::backend::{Behind, REGISTRATIONS};
 use crate::stage::Stage;
 use apiserver::auth::User;
 use apiserver::pipeline::{ClientAddress, Peer};
