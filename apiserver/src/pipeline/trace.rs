@@ -10,7 +10,7 @@ use http::Method;
 use http::header::{HeaderName, HeaderValue};
 use tokio::time::Instant;
 
-const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+pub(super) const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
 /// An id is a client's to choose; a longer one is not an id.
 const AUDIT_ID_BYTES_MAX: usize = 64;

@@ -5,6 +5,7 @@
 
 mod account;
 mod apply;
+mod backends;
 mod binding;
 mod computed;
 mod counts;
@@ -47,6 +48,7 @@ use crate::hooks::call::{HttpCaller, NoServices};
 use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
+use backends::Registered;
 use bytes::Bytes;
 use counts::Counts;
 use gate::Gates;
@@ -68,6 +70,7 @@ struct Inner {
     gates: Gates,
     counts: Counts,
     rulebooks: Rulebooks,
+    registered: Registered,
     ambient: Ambient,
     attendant: Arc<dyn Attendant>,
     /// Who decides besides the rules of a workspace.
@@ -109,9 +112,10 @@ impl Resources {
         elsewhere: Option<Arc<dyn Elsewhere>>,
     ) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        let (rulebooks, counts) = (Rulebooks::default(), Counts::default());
+        let (rulebooks, counts, registered) = (Rulebooks::default(), Counts::default(), Registered::default());
         let compute = OnceLock::new();
-        let inner = Inner { store, catalogs, gates, counts, rulebooks, ambient, attendant, elsewhere, compute };
+        let inner =
+            Inner { store, catalogs, gates, counts, rulebooks, registered, ambient, attendant, elsewhere, compute };
         Self { inner: Arc::new(inner) }
     }
 

@@ -234,6 +234,7 @@ pub(super) fn mark_of(resource: &ResourceDef) -> Option<Mark> {
         "apiextensions.k8s.io" => Some(Mark::Definitions),
         "admissionregistration.k8s.io" => Some(Mark::Policies),
         "rbac.authorization.k8s.io" => Some(Mark::Rules),
+        "apiregistration.k8s.io" => Some(Mark::Backends),
         _ => None,
     }
 }
@@ -281,7 +282,7 @@ impl Resources {
         Ok(match mark_of(resource) {
             None => Vec::new(),
             // Whether its author may write it is a condition of its own; nothing else depends on other roles.
-            Some(Mark::Rules) => vec![Beside::Touch(Mark::Rules)],
+            Some(mark @ (Mark::Rules | Mark::Backends)) => vec![Beside::Touch(mark)],
             Some(mark) => vec![Beside::Move(mark, self.marked(workspace, mark)?)],
         })
     }

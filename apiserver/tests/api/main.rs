@@ -4,6 +4,7 @@
 mod applying;
 mod asking;
 mod auditing;
+mod backend;
 mod behind;
 mod crowding;
 mod dawdling;
@@ -18,6 +19,7 @@ mod listing;
 mod patching;
 mod permitting;
 mod policing;
+mod relaying;
 mod ruling;
 mod stage;
 mod strange;
