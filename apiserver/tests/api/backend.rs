@@ -19,6 +19,7 @@ use hyper_util::service::TowerToHyperService;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
 use std::convert::Infallible;
+use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::{TcpListener, TcpStream};
@@ -152,7 +153,7 @@ impl Behind {
             )
             .unwrap();
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (asked, (events, taken)) = (Arc::new(AtomicUsize::new(0)), mpsc::channel(4));
         let serving = Serving { shown: None, asked: asked.clone(), events: Arc::new(Mutex::new(taken)) };
@@ -181,8 +182,8 @@ impl Behind {
             "metadata": { "name": "api-1", "labels": { "kubernetes.io/service-name": "api" } }, "addressType": "IPv4",
             "ports": [{ "name": "other", "port": 1 }, { "name": "https", "port": self.port }],
             "endpoints": [
-                { "addresses": ["127.0.0.2"], "conditions": { "ready": false } },
-                { "addresses": ["127.0.0.1"], "conditions": { "ready": true } },
+                { "addresses": ["192.0.2.1"], "conditions": { "ready": false } },
+                { "addresses": [own_address()], "conditions": { "ready": true } },
             ],
         });
         let slices = "POST /apis/discovery.k8s.io/v1/namespaces/n/endpointslices";
@@ -202,6 +203,14 @@ impl Behind {
         made["status"] = json!({ "conditions": [{ "type": "Available", "status": status }] });
         stage.send(&format!("PUT {REGISTRATIONS}/{name}/status"), &made).await.expect(200);
     }
+}
+
+/// Where this machine is reached by others: a slice must not name an address that is everybody's own.
+fn own_address() -> IpAddr {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    // Nothing is sent: it only says from where it would be.
+    socket.connect("192.0.2.1:9").expect("this machine is on no network");
+    socket.local_addr().unwrap().ip()
 }
 
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, serving: Serving) {
