@@ -70,9 +70,9 @@ struct Inner {
     rulebooks: Rulebooks,
     ambient: Ambient,
     attendant: Arc<dyn Attendant>,
-    compute: OnceLock<Arc<dyn Compute>>,
     /// Who decides besides the rules of a workspace.
     elsewhere: Option<Arc<dyn Elsewhere>>,
+    compute: OnceLock<Arc<dyn Compute>>,
 }
 
 /// What a write leaves behind, and what its author should be told.
@@ -111,7 +111,7 @@ impl Resources {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
         let (rulebooks, counts) = (Rulebooks::default(), Counts::default());
         let compute = OnceLock::new();
-        let inner = Inner { store, catalogs, gates, counts, rulebooks, ambient, attendant, compute, elsewhere };
+        let inner = Inner { store, catalogs, gates, counts, rulebooks, ambient, attendant, elsewhere, compute };
         Self { inner: Arc::new(inner) }
     }
 
