@@ -17,6 +17,9 @@ pub const COPIES: Resource = (GROUP, VERSION, "copies");
 /// Holds an object until nothing of it is left in any cell, and a cell until nothing of ours is left in it.
 pub const CLEANUP: &str = "federation.hanse.dev/cleanup";
 
+/// The label of a copy that says which federation put it there; several may share a cell.
+pub const OWNER: &str = "federation.hanse.dev/owner";
+
 /// Every definition of this file.
 pub fn all() -> Vec<Value> {
     vec![placements(), copies()]
@@ -92,7 +95,14 @@ fn placements() -> Value {
         ("because", list(&text())),
     ]);
     let group = texts(&["rule", "group"]);
-    let spec = object(&[("source", source()), ("cells", list(&cell)), ("groups", list(&group)), ("terms", text())]);
+    let spec = object(&[
+        ("source", source()),
+        ("cells", list(&cell)),
+        ("groups", list(&group)),
+        ("terms", text()),
+        ("manner", texts(&["namespaces", "strangers", "status"])),
+        ("references", list(&texts(&["apiVersion", "kind", "resource", "namespace", "name"]))),
+    ]);
     let refusal = texts(&["cell", "rule", "reason"]);
     let status = object(&[
         ("refused", list(&refusal)),
@@ -133,6 +143,8 @@ fn copies() -> Value {
         ("applied", text()),
         ("reason", text()),
         ("message", text()),
+        ("statusHash", text()),
+        ("statusFields", text()),
         ("preserve", json!({ "type": "boolean" })),
     ]);
     definition(Sketch {

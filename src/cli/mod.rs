@@ -4,12 +4,16 @@
 //! says why), 2 it was not asked properly.
 
 mod cell;
+mod columns;
 mod dev;
 mod explain;
 mod fsck;
+mod help;
 mod kubeconfig;
+mod output;
 mod progress;
 mod serve;
+mod status;
 mod storage;
 
 use crate::config::{self, Config, DevFlags, LOG_VARIABLE, ServeFlags};
@@ -18,6 +22,9 @@ use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// The Kubernetes whose API is served.
+const KUBERNETES: &str = "1.37";
 
 /// A federation API server.
 ///
@@ -52,6 +59,14 @@ enum Command {
     /// Write kubeconfig files for users of a server
     #[command(subcommand)]
     Kubeconfig(kubeconfig::Command),
+    /// Show the cells and how far each of them is, on one screen
+    Status(status::Flags),
+    /// Print what lets a shell complete these commands: source <(hanse completion bash)
+    Completion(help::Flags),
+    /// Print a manual page: hanse man | man -l -
+    Man,
+    /// Print what this is
+    Version,
     /// Look into a store, copy it, check it; running or stopped
     #[command(subcommand)]
     Storage(storage::Command),
@@ -83,6 +98,10 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::Explain(flags) => Ok(explain::run(&flags)?),
         Command::Fsck(flags) => Ok(fsck::run(&flags)?),
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
+        Command::Completion(flags) => Ok(help::completion(&flags)?),
+        Command::Man => Ok(help::man()?),
+        Command::Version => Ok(answer(&format!("hanse {}, Kubernetes {}\n", env!("CARGO_PKG_VERSION"), KUBERNETES))?),
+        Command::Status(flags) => Ok(status::run(&flags)?),
         Command::Storage(command) => Ok(storage::run(command)?),
     }
 }

@@ -4,16 +4,17 @@
 //! until no cell has a copy of it; that there is none is believed only if it was known after the decision to withdraw.
 
 mod book;
+mod follow;
 mod index;
 mod record;
 mod source;
 mod workload;
 
 pub use book::{Bound, Concern, Rulebook};
-pub use record::targets_of;
+pub use record::{Manner, manner_of, targets_of};
 
-use super::{Mode, Placement, Seen, plan};
-use crate::apis::definitions::{CLEANUP, PLACEMENTS};
+use super::{Followed, Mode, Placement, Seen, plan};
+use crate::apis::definitions::{CLEANUP, OWNER, PLACEMENTS};
 use crate::controller::{Action, Controller, Reconciler};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -24,7 +25,7 @@ use apiserver::place::{ObjectRef, Workspace};
 use apiserver::strategy::Part;
 use index::Index;
 use parking_lot::Mutex;
-use record::Decided;
+use record::{Decided, How};
 use serde_json::{Value, json};
 use source::Everything;
 use std::collections::BTreeMap;
@@ -40,17 +41,19 @@ const DECIDED_AT_ONCE: usize = 64;
 /// How long others are given to learn of what was just written.
 const LAG: Duration = Duration::from_millis(5);
 
-/// Starts to place the objects of all workspaces. Ends when `stop` is cancelled.
-pub fn start(client: &Client, book: &Arc<dyn Rulebook>, tasks: &TaskTracker, stop: &CancellationToken) {
+/// Starts to place the objects of all workspaces, as `hub`. Ends when `stop` is cancelled.
+pub fn start(client: &Client, hub: &str, book: &Arc<dyn Rulebook>, tasks: &TaskTracker, stop: &CancellationToken) {
     let index = Arc::new(Mutex::new(Index::default()));
     let source = Everything { client: client.clone(), book: book.clone(), index: index.clone(), since: Revision::ZERO };
-    let scheduler = Scheduler { client: client.clone(), book: book.clone(), index };
+    let scheduler = Scheduler { client: client.clone(), hub: hub.to_owned(), book: book.clone(), index };
     let controller = Controller::new(scheduler).source(source).workers(DECIDED_AT_ONCE);
     tasks.spawn(controller.run(stop.clone()));
 }
 
 struct Scheduler {
     client: Client,
+    /// Whose mark copies bear.
+    hub: String,
     book: Arc<dyn Rulebook>,
     /// Held for one question, and together with no other lock.
     index: Arc<Mutex<Index>>,
@@ -81,11 +84,14 @@ impl Reconciler for Scheduler {
             waits |= self.retire(&workspace, former).await? == Retired::Waiting;
         }
         if let (Some(at), Some(source)) = (&at, &source) {
-            waits |= self.place(at, source).await? == Retired::Waiting;
+            waits |= self.place(key, at, source).await? == Retired::Waiting;
         }
         Ok(if waits { Action::After(LAG) } else { Action::Done })
     }
 }
+
+/// Who refers to an object, by the workspace of the cells they are in; and in what manner they are there.
+type Led = (BTreeMap<Workspace, Vec<Followed>>, Option<Manner>);
 
 /// How far a withdrawal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,27 +111,57 @@ enum Changed {
 }
 
 impl Scheduler {
-    async fn place(&self, at: &ObjectRef, source: &Object) -> Result<Retired, ApiError> {
+    async fn place(&self, key: &Key, at: &ObjectRef, source: &Object) -> Result<Retired, ApiError> {
         let tree = Value::from(source.clone());
-        let rules = if source.is_deleting() { Vec::new() } else { self.book.rules_for(at.workspace(), &tree) };
-        if rules.is_empty() {
+        let (mut rules, mut led) = (Vec::new(), Led::default());
+        if !source.is_deleting() && !self.is_copy(source) {
+            rules = self.book.rules_for(at.workspace(), &tree);
+            led = self.index.lock().followers.of(key);
+        }
+        if rules.is_empty() && led.0.is_empty() {
             return self.withdraw(at, source).await;
         }
         let place = self.record_of(at.workspace(), source.uid())?;
         let written = self.client.get(&place).await?;
-        let decided = self.decide(&tree, &rules, written.as_ref());
+        let decided = self.decide(at, &tree, &rules, &led.0, written.as_ref());
         let somewhere = decided.iter().any(|decided| !decided.placement.targets.is_empty());
         if somewhere && self.hold(at, source).await? == Changed::Meanwhile {
             return Ok(Retired::Waiting);
         }
         let rules: Vec<_> = rules.into_iter().map(|bound| bound.rule).collect();
-        let wanted = record::write(record::source(at, source), &decided, &rules);
+        let how = How {
+            rules: &rules,
+            manner: led.1.filter(|_| rules.is_empty()).unwrap_or_else(|| Manner::of(&rules)),
+            references: self.references(at, &tree, &rules)?,
+        };
+        let wanted = record::write(record::source(at, source), &decided, &how);
         self.write(&place, written.as_ref(), &wanted).await
     }
 
-    /// Each workspace that has rules for the object decides about its own cells.
-    fn decide(&self, object: &Value, rules: &[Bound], written: Option<&Object>) -> Vec<Decided> {
-        let mut homes: BTreeMap<&Workspace, Vec<super::Rule>> = BTreeMap::new();
+    /// What goes where this object goes.
+    fn references(&self, at: &ObjectRef, object: &Value, rules: &[super::Rule]) -> Result<Vec<Value>, ApiError> {
+        if !rules.iter().any(|rule| rule.follow) {
+            return Ok(Vec::new());
+        }
+        Ok(follow::references(at, object, &*self.client.catalog(at.workspace())?))
+    }
+
+    /// Whether we put it there. A workspace can be a cell; a copy that were sent on would come back to itself for ever.
+    fn is_copy(&self, object: &Object) -> bool {
+        let owner = object.labels().and_then(|labels| labels.get(OWNER));
+        owner.is_some_and(|owner| owner == self.hub.as_str())
+    }
+
+    /// Each workspace that has rules for the object, or for those that refer to it, decides about its own cells.
+    fn decide(
+        &self,
+        at: &ObjectRef,
+        object: &Value,
+        rules: &[Bound],
+        led: &BTreeMap<Workspace, Vec<Followed>>,
+        written: Option<&Object>,
+    ) -> Vec<Decided> {
+        let mut homes: BTreeMap<&Workspace, Vec<super::Rule>> = led.keys().map(|home| (home, Vec::new())).collect();
         for Bound { home, rule } in rules {
             homes.entry(home).or_default().push(rule.clone());
         }
@@ -139,7 +175,8 @@ impl Scheduler {
                 cells: &cells,
                 workload: workload.as_ref(),
                 before: &before,
-                followed: &[],
+                followed: led.get(home).map(Vec::as_slice).unwrap_or_default(),
+                brings_definition: follow::definition_of(at).is_some(),
                 mode: Mode::Steady,
             };
             let placement: Placement = plan(&seen);
