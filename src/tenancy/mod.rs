@@ -24,6 +24,4 @@ pub use find::Finder;
 pub use words::{HOME, ROOT};
 
 #[cfg(test)]
-mod isolation;
-#[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! What users of one workspace see of another: nothing. Requests go through the whole pipeline; the other workspace holds
 //! bytes that are nowhere else, and every answer is searched for them.
 
-use super::words::WORKSPACES;
-use super::{Finder, ROOT, Tenancy, seed};
 use crate::bootstrap;
 use crate::definitions::definitions;
+use crate::tenancy::words::WORKSPACES;
+use crate::tenancy::{Finder, ROOT, Tenancy, seed};
 use apiserver::ambient::Ambient;
 use apiserver::api::{Api, FindWorkspace};
 use apiserver::auth::{TokenIssuer, User};
@@ -25,8 +25,8 @@ use std::sync::Arc;
 use storage::{Options, Place, Store};
 use tower::ServiceExt;
 
-const PRIVATE: &str = include_str!("../../apiserver/tests/api/key.pem");
-const PUBLIC: &str = include_str!("../../apiserver/tests/api/key.pub.pem");
+const PRIVATE: &str = include_str!("../../../apiserver/tests/api/key.pem");
+const PUBLIC: &str = include_str!("../../../apiserver/tests/api/key.pub.pem");
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// In the other workspace, and nowhere else.
