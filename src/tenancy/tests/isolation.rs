@@ -241,41 +241,7 @@ async fn no_byte_of_another_workspace_is_ever_answered() {
     let (count, mut dice, mut codes) = (asked.unwrap_or(3_000), Dice(7), std::collections::BTreeMap::new());
     let (own, others) = (anns(), bobs());
     let ids: Vec<String> = others.iter().map(|path| house.find(path).to_string()).collect();
-    let mut places: Vec<String> = vec![String::new(), "/clusters/*".to_owned(), "/clusters/root".to_owned()];
-    for path in own.iter().chain(&others).chain(&ids) {
-        places.push(format!("/clusters/{path}"));
-        places.push(format!("/clusters/root:ann/clusters/{path}"));
-        places.push(format!("/clusters/root:ann/../{path}"));
-        places.push(format!("//clusters//{path}"));
-        places.push(format!("/clusters/root%3Aann%2F..%2F{path}"));
-        places.push(format!("/clusters/{path}:"));
-        places.push(format!("/clusters/root:ann%00{path}"));
-        places.push(format!("/services/apiexport/{path}/x/clusters/*"));
-    }
-    let id = &ids[0];
-    let name = format!("{CANARY}-map").replace(CANARY, "%634n4ry");
-    let rests = [
-        "/api/v1/configmaps",
-        "/api/v1/namespaces/default/configmaps",
-        "/api/v1/namespaces",
-        "/apis",
-        "/api",
-        "/metrics",
-        "/openapi/v3",
-        "/apis/tenancy.kcp.io/v1alpha1/workspacetypes",
-        "/apis/core.kcp.io/v1alpha1/logicalclusters",
-        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-        "/api/v1/watch/configmaps",
-        "/api/v1/namespaces/%2e%2e%2f/configmaps",
-        "/apis/tenancy.kcp.io/v1alpha1/workspaces",
-        "/api/v1/namespaces/default%2F..%2F..%2F/configmaps",
-        "/api/v1/namespaces/\u{fc}/configmaps",
-        "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
-    ];
-    let mut rests: Vec<String> = rests.iter().map(|rest| rest.replace('\u{fc}', "%C3%BC")).collect();
-    rests.push(format!("/api/v1/namespaces/default/configmaps/{name}"));
-    rests.push(format!("/api/v1/namespaces/default/configmaps/..%2F..%2F{id}%2Fdefault%2F{name}"));
-    rests.push(format!("/api/v1/namespaces/..%2F{id}/configmaps"));
+    let (places, rests, bodies) = (places(&own, &others, &ids), rests(&ids[0]), bodies(&others, &ids));
     let queries = [
         "",
         "?watch=true&resourceVersion=1&timeoutSeconds=1",
@@ -286,14 +252,6 @@ async fn no_byte_of_another_workspace_is_ever_answered() {
         "?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhIn0",
         "?sendInitialEvents=true&watch=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
         "?pretty=true",
-    ];
-    let bodies: Vec<Value> = vec![
-        Value::Null,
-        json!({ "metadata": { "name": "n" } }),
-        json!({ "metadata": { "name": "w" }, "spec": { "type": { "name": "special", "path": others[0] } } }),
-        json!({ "metadata": { "name": "v" }, "spec": { "type": { "name": "special", "path": ids[0] } } }),
-        json!({ "metadata": { "annotations": { "kcp.io/path": others[0] } } }),
-        json!({ "spec": { "namespace": "default" } }),
     ];
     let accepts = [
         "application/json",
@@ -329,6 +287,61 @@ async fn no_byte_of_another_workspace_is_ever_answered() {
     assert!(codes.get(&200).is_some_and(|found| *found > count / 20), "{codes:?}");
     let kept = house.client.at(("", "v1", "configmaps"), &house.find(&others[0]), Some("default")).unwrap();
     assert!(house.client.get(&kept.object(&format!("{CANARY}-map"))).await.unwrap().is_some());
+}
+
+/// Every way to name a workspace, and some that are none.
+fn places(own: &[String], others: &[String], ids: &[String]) -> Vec<String> {
+    let mut places: Vec<String> = vec![String::new(), "/clusters/*".to_owned(), "/clusters/root".to_owned()];
+    for path in own.iter().chain(others).chain(ids) {
+        places.push(format!("/clusters/{path}"));
+        places.push(format!("/clusters/root:ann/clusters/{path}"));
+        places.push(format!("/clusters/root:ann/../{path}"));
+        places.push(format!("//clusters//{path}"));
+        places.push(format!("/clusters/root%3Aann%2F..%2F{path}"));
+        places.push(format!("/clusters/{path}:"));
+        places.push(format!("/clusters/root:ann%00{path}"));
+        places.push(format!("/services/apiexport/{path}/x/clusters/*"));
+    }
+    places
+}
+
+/// What is asked for there. `id` is the workspace of somebody else.
+fn rests(id: &str) -> Vec<String> {
+    let name = format!("{CANARY}-map").replace(CANARY, "%634n4ry");
+    let rests = [
+        "/api/v1/configmaps",
+        "/api/v1/namespaces/default/configmaps",
+        "/api/v1/namespaces",
+        "/apis",
+        "/api",
+        "/metrics",
+        "/openapi/v3",
+        "/apis/tenancy.kcp.io/v1alpha1/workspacetypes",
+        "/apis/core.kcp.io/v1alpha1/logicalclusters",
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        "/api/v1/watch/configmaps",
+        "/api/v1/namespaces/%2e%2e%2f/configmaps",
+        "/apis/tenancy.kcp.io/v1alpha1/workspaces",
+        "/api/v1/namespaces/default%2F..%2F..%2F/configmaps",
+        "/api/v1/namespaces/\u{fc}/configmaps",
+        "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+    ];
+    let mut rests: Vec<String> = rests.iter().map(|rest| rest.replace('\u{fc}', "%C3%BC")).collect();
+    rests.push(format!("/api/v1/namespaces/default/configmaps/{name}"));
+    rests.push(format!("/api/v1/namespaces/default/configmaps/..%2F..%2F{id}%2Fdefault%2F{name}"));
+    rests.push(format!("/api/v1/namespaces/..%2F{id}/configmaps"));
+    rests
+}
+
+fn bodies(others: &[String], ids: &[String]) -> Vec<Value> {
+    vec![
+        Value::Null,
+        json!({ "metadata": { "name": "n" } }),
+        json!({ "metadata": { "name": "w" }, "spec": { "type": { "name": "special", "path": others[0] } } }),
+        json!({ "metadata": { "name": "v" }, "spec": { "type": { "name": "special", "path": ids[0] } } }),
+        json!({ "metadata": { "annotations": { "kcp.io/path": others[0] } } }),
+        json!({ "spec": { "namespace": "default" } }),
+    ]
 }
 
 fn refs(all: &[String]) -> Vec<&str> {
