@@ -43,6 +43,8 @@ endif
 # alone, tier-b.txt those controllers besides that every API server has, tier-n.txt two Node objects that are ready.
 TIER ?= a
 PROCS ?= 6
+# How many seeds `make simulation` goes through.
+SEEDS ?= 1000
 # Which stories `make differential` tells: those whose name begins with one of these, separated by commas. All if empty.
 TOPIC ?=
 # What a kube-apiserver needs beside it to do what Hanse does by itself.
@@ -53,7 +55,7 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth measure \
-	build-tools test-tools tools e2e federation newcomer conformance differential server need-go
+	build-tools test-tools tools e2e federation newcomer aggregation conformance differential server need-go
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,8 +86,18 @@ federation: tools test-tools server ## Federate objects from the server into a r
 	TOOLS=$(TOOLS) CONTROLLERS=namespace-controller tests/peers/with.sh tests/peers/kube.sh sh -c 'CELL=$$KUBECONFIG HANSE=$(HANSE) \
 		exec tests/peers/with.sh "$(HANSE) serve --listen 127.0.0.1:0 --data-dir" tests/federation/cell.sh'
 
+aggregation: tools test-tools server ## Put the server behind a real kube-apiserver, and use its kinds through that one
+	TOOLS=$(TOOLS) CONTROLLERS=namespace-controller tests/peers/with.sh tests/aggregation/host.sh env HANSE=$(HANSE) TOOLS=$(TOOLS) \
+		tests/aggregation/behind.sh
+
 newcomer: tools test-tools server ## Type what `hanse dev` prints, and try every example
 	TOOLS=$(TOOLS) HANSE=$(HANSE) python3 tests/newcomer/newcomer.py
+
+federation-three: tools test-tools server ## Federate into three real kube-apiservers from a server that is killed again and again (RACES=1000 KILLS=5)
+	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/three.sh
+
+simulation: build-tools ## Simulate the federation with cells that fail, 1000 times over (SEEDS=1000)
+	SIMULATION_SEEDS=$(SEEDS) $(CARGO) test --release $(FEATURES) --test all simulation -- --nocapture
 
 conformance: tools test-tools $(SUITE) server ## Run Kubernetes' own conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
 	go -C tests/conformance build -o $(TOOLS)/conformance .

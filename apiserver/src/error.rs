@@ -180,6 +180,10 @@ impl ApiError {
         Self::new(403, "Forbidden", message).about(group, resource, name).nameless()
     }
 
+    pub fn forbidden_path(path: &str, why: &str) -> Self {
+        Self::new(403, "Forbidden", format!("forbidden: {why} path {path:?}"))
+    }
+
     pub fn namespace_terminating(resource: &ResourceDef, name: &str, namespace: &str) -> Self {
         let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
         Self::forbidden(resource, name, &why).because(

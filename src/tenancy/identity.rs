@@ -37,6 +37,9 @@ struct Warrant {
 
 /// Who somebody is in a workspace, if that is somebody else than elsewhere.
 pub(super) fn arrived(user: &User, workspace: &Workspace) -> Option<User> {
+    if user.foreign {
+        return None;
+    }
     match home(user) {
         Home::None => {}
         Home::In(home) if home == workspace.as_str() => {}
@@ -55,13 +58,14 @@ pub(super) fn standing<'a>(user: &'a User, workspace: &Workspace) -> Vec<Cow<'a,
         None if user.is_somebody_in(workspace) => {
             all.push(Cow::Borrowed(user));
             // Accounts are known by their name in the whole world at home, too.
-            if let Home::In(home) = home(user) {
+            if let (Home::In(home), false) = (home(user), user.foreign) {
                 all.push(Cow::Owned(foreigner(user, home)));
             }
         }
         None => {}
     }
-    if user.extra.contains_key(WARRANTS) {
+    // Those who vouch for users of another server do not know what a warrant is.
+    if user.extra.contains_key(WARRANTS) && !user.foreign {
         lend(user, workspace, DEPTH_MAX, &mut all);
     }
     all
@@ -71,7 +75,7 @@ fn lend(user: &User, workspace: &Workspace, depth: usize, all: &mut Vec<Cow<'_, 
     for text in user.extra.get(WARRANTS).into_iter().flatten() {
         // One that cannot be read lends nothing.
         let Ok(Warrant { user, uid, groups, extra }) = serde_json::from_str(text) else { continue };
-        let lender = User { name: user, uid, groups, extra, within: None };
+        let lender = User { name: user, uid, groups, extra, ..User::default() };
         if depth == 0 || all.len() > WARRANTS_MAX {
             return;
         }
@@ -142,7 +146,7 @@ fn foreigner(user: &User, home: &str) -> User {
 /// Somebody of whom nothing counts but that they are known, and where.
 fn stranger(user: &User, scopes: &BTreeSet<&str>) -> User {
     let groups = known(user).into_iter().chain(scopes.iter().map(|id| of_cluster(id))).collect();
-    User { name: ANONYMOUS.to_owned(), uid: String::new(), groups, extra: user.extra.clone(), within: None }
+    User { name: ANONYMOUS.to_owned(), groups, extra: user.extra.clone(), ..User::default() }
 }
 
 /// The only workspaces in which somebody is who they are: those that every value names. `None`: all.

@@ -5,7 +5,7 @@ mod custom;
 mod def;
 mod order;
 
-pub use custom::Origin;
+pub use custom::{COMPUTED, Origin};
 pub use def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
 
 use crate::custom::Interned;
@@ -74,6 +74,13 @@ impl Catalog {
         }
         groups.sort_by(|a, b| order::groups(&a.name, &b.name));
         Self { groups, by_name, below: below.cloned() }
+    }
+
+    /// What is served of these groups, and nothing else.
+    #[must_use]
+    pub fn only(&self, groups: &[String]) -> Self {
+        let kept = self.groups.iter().filter(|group| groups.contains(&group.name));
+        Self::new(kept.flat_map(|group| &group.versions).flat_map(|version| &version.resources).cloned(), None)
     }
 
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<ResourceDef>> {

@@ -6,6 +6,7 @@
 mod account;
 mod apply;
 mod binding;
+mod computed;
 mod counts;
 mod create;
 mod delete;
@@ -38,7 +39,9 @@ pub use watch::{Event, EventKind, Watch};
 
 use crate::ambient::Ambient;
 use crate::attend::{Attendant, Nobody};
+use crate::auth::Elsewhere;
 use crate::catalog::Catalog;
+use crate::computed::Compute;
 use crate::error::ApiError;
 use crate::hooks::call::{HttpCaller, NoServices};
 use crate::object::Object;
@@ -49,7 +52,7 @@ use counts::Counts;
 use gate::Gates;
 use rules::Rulebooks;
 use served::Catalogs;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use storage::{Store, Version};
 
 /// Objects, behind permission. Cheap to clone.
@@ -67,6 +70,9 @@ struct Inner {
     rulebooks: Rulebooks,
     ambient: Ambient,
     attendant: Arc<dyn Attendant>,
+    /// Who decides besides the rules of a workspace.
+    elsewhere: Option<Arc<dyn Elsewhere>>,
+    compute: OnceLock<Arc<dyn Compute>>,
 }
 
 /// What a write leaves behind, and what its author should be told.
@@ -91,9 +97,22 @@ impl Resources {
 
     /// The same with somebody who looks after some of the kinds.
     pub fn attended(store: Store, catalog: Arc<Catalog>, ambient: Ambient, attendant: Arc<dyn Attendant>) -> Self {
+        Self::consulting(store, catalog, ambient, attendant, None)
+    }
+
+    /// The same with somebody who decides who may do what besides the rules of each workspace.
+    pub fn consulting(
+        store: Store,
+        catalog: Arc<Catalog>,
+        ambient: Ambient,
+        attendant: Arc<dyn Attendant>,
+        elsewhere: Option<Arc<dyn Elsewhere>>,
+    ) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
         let (rulebooks, counts) = (Rulebooks::default(), Counts::default());
-        Self { inner: Arc::new(Inner { store, catalogs, gates, counts, rulebooks, ambient, attendant }) }
+        let compute = OnceLock::new();
+        let inner = Inner { store, catalogs, gates, counts, rulebooks, ambient, attendant, elsewhere, compute };
+        Self { inner: Arc::new(inner) }
     }
 
     pub fn ambient(&self) -> &Ambient {

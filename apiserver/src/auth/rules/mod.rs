@@ -34,6 +34,8 @@ pub enum Decision {
     Allow(String),
     /// Nobody said yes, and what may have kept them from it.
     NoOpinion(String),
+    /// Somebody said no, and why: nobody else is asked.
+    Deny(String),
 }
 
 impl Decision {
@@ -43,7 +45,7 @@ impl Decision {
 
     pub fn reason(&self) -> &str {
         match self {
-            Self::Allow(reason) | Self::NoOpinion(reason) => reason,
+            Self::Allow(reason) | Self::NoOpinion(reason) | Self::Deny(reason) => reason,
         }
     }
 }
@@ -264,7 +266,7 @@ pub fn aggregate(errors: &[impl AsRef<str>]) -> String {
 }
 
 /// Where the rules of a workspace are, and whose business it is who comes in.
-pub trait Rulebook {
+pub trait Rulebook: Sync {
     fn rules(&self, workspace: &Workspace) -> Result<Arc<Rules>, ApiError>;
 
     /// As whom somebody counts in a workspace: what any of these may do, they may.
