@@ -2,12 +2,15 @@
 
 use crate::allocate::Beside;
 use crate::ambient::Ambient;
-use crate::auth::{Rules, User};
+use crate::auth::impersonation::Wanted;
+use crate::auth::{Attributes, Rules, User};
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::object::Object;
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::strategy::Part;
+use bytes::Bytes;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,6 +32,23 @@ impl fmt::Debug for Attending<'_> {
     }
 }
 
+/// Somebody who wants to enter a workspace.
+#[derive(Clone, Copy)]
+pub struct Visit<'a> {
+    /// As whom they count there.
+    pub standing: &'a [Cow<'a, User>],
+    pub workspace: &'a Workspace,
+    /// Those of the workspace.
+    pub rules: &'a Rules,
+    pub around: &'a dyn Around,
+}
+
+impl fmt::Debug for Visit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Visit").field("workspace", self.workspace).finish_non_exhaustive()
+    }
+}
+
 /// All workspaces as they are at one revision.
 pub trait Around: Sync {
     /// A resource that every workspace serves, by group and plural, in the version it is stored in.
@@ -36,6 +56,12 @@ pub trait Around: Sync {
 
     /// One object, as it is stored.
     fn object(&self, at: &ObjectRef) -> Result<Option<Object>, ApiError>;
+
+    /// The same for those who want to know only a little of it.
+    fn bytes(&self, at: &ObjectRef) -> Result<Option<Bytes>, ApiError>;
+
+    /// Whether the rules of a workspace let a user do something.
+    fn allows(&self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError>;
 }
 
 /// Looks after some kinds that came with the server.
@@ -47,6 +73,32 @@ pub trait Attendant: fmt::Debug + Send + Sync {
     /// What is permitted in a workspace besides what its own roles and bindings permit.
     fn rules(&self, _: &Workspace) -> Option<Arc<Rules>> {
         None
+    }
+
+    /// Who somebody is once they are in a workspace, if that is somebody else.
+    fn arrived(&self, _: &User, _: &Workspace) -> Option<User> {
+        None
+    }
+
+    /// As whom somebody counts in a workspace: what any of these may do, they may. None, if they are nobody there.
+    fn standing<'a>(&self, user: &'a User, workspace: &Workspace) -> Vec<Cow<'a, User>> {
+        if user.is_somebody_in(workspace) { vec![Cow::Borrowed(user)] } else { Vec::new() }
+    }
+
+    /// Whether somebody may enter a workspace at all, whatever else its rules permit.
+    fn admits(&self, _: &Visit<'_>) -> Result<bool, ApiError> {
+        Ok(true)
+    }
+
+    /// Why somebody may not act as somebody else, whatever the rules of the workspace permit.
+    fn unmasked(&self, _by: &User, _wanted: &Wanted, _: &Workspace) -> Option<String> {
+        None
+    }
+
+    /// Looks at the metadata of an object that is made or changed: what in it is not its author's is put back, or is why
+    /// the write is refused.
+    fn keep(&self, _object: &mut Object, _: &Attending<'_>) -> Result<(), ApiError> {
+        Ok(())
     }
 }
 

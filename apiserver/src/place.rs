@@ -4,6 +4,9 @@ use crate::catalog::ResourceDef;
 use std::fmt;
 use std::sync::Arc;
 
+/// Slashes cannot be part of a key.
+const NOWHERE: &str = "/";
+
 /// The opaque id of a workspace. Whoever hands one in has looked it up; it is never built out of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Workspace(Arc<str>);
@@ -11,6 +14,15 @@ pub struct Workspace(Arc<str>);
 impl Workspace {
     pub fn new(id: &str) -> Self {
         Self(id.into())
+    }
+
+    /// What stands where a request names a workspace that there is not. No key can be made of it.
+    pub fn nowhere() -> Self {
+        Self::new(NOWHERE)
+    }
+
+    pub fn is_nowhere(&self) -> bool {
+        &*self.0 == NOWHERE
     }
 
     pub fn as_str(&self) -> &str {

@@ -16,6 +16,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 const POLICY: &str = include_str!("policy.jsonl");
+/// The roles that kcp has besides.
+const POLICY_OF_KCP: &str = include_str!("kcp.jsonl");
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
@@ -48,7 +50,7 @@ pub(super) async fn policy(client: &Client, workspace: &Workspace) -> Result<(),
 /// Every role and binding that there should be.
 fn wanted() -> impl Iterator<Item = Value> {
     let read = |line| serde_json::from_str(line).unwrap_or_else(|error| unreachable!("policy.jsonl: {error}: {line}"));
-    POLICY.lines().map(read)
+    POLICY.lines().chain(POLICY_OF_KCP.lines()).map(read)
 }
 
 async fn ensure(client: &Client, workspace: &Workspace, wanted: Value) -> Result<(), ApiError> {
@@ -146,6 +148,6 @@ mod tests {
             let role = &binding["roleRef"];
             assert!(has(&role["kind"], &role["name"]), "{binding}");
         }
-        assert_eq!(all.len(), 141);
+        assert_eq!(all.len(), 141 + 10);
     }
 }

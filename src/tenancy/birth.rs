@@ -1,20 +1,24 @@
 //! A new workspace: what its author left out is filled in, and what is behind it is made in the same transaction.
 
+use super::identity;
 use super::path;
 use super::types::{Resolved, TypeRef, Types};
 use super::words::{
-    CLUSTER, HELD_BY_CLUSTER, HELD_BY_CONTENT, HOME, ITSELF, LOGICAL_CLUSTERS, OWNER, PATH, PHASE_LABEL, ROOT, SHARD,
-    TYPE, WORKSPACES, collection,
+    CLUSTER, HELD_BY_CLUSTER, HELD_BY_CONTENT, HOME, ITSELF, LOGICAL_CLUSTERS, OWNER, PATH, PHASE_LABEL,
+    REQUIRED_GROUPS, ROOT, SHARD, TYPE, TYPES, WORKSPACES, collection,
 };
+use super::{door, reserved};
 use apiserver::allocate::Beside;
-use apiserver::attend::{Around, Attendant, Attending};
-use apiserver::auth::{MASTERS, Rules, User};
+use apiserver::attend::{Around, Attendant, Attending, Visit};
+use apiserver::auth::impersonation::Wanted;
+use apiserver::auth::{Attributes, Objects, Rules, User};
 use apiserver::error::ApiError;
 use apiserver::object::{Object, timestamp};
 use apiserver::place::{Collection, Workspace};
 use apiserver::strategy::Part;
 use openapi::FieldError;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What a workspace is if neither its author nor its parent says.
@@ -57,6 +61,26 @@ impl Attendant for Tenancy {
     fn rules(&self, workspace: &Workspace) -> Option<Arc<Rules>> {
         (![ROOT, HOME].contains(&workspace.as_str())).then(|| self.rules.clone())
     }
+
+    fn arrived(&self, user: &User, workspace: &Workspace) -> Option<User> {
+        identity::arrived(user, workspace)
+    }
+
+    fn standing<'a>(&self, user: &'a User, workspace: &Workspace) -> Vec<Cow<'a, User>> {
+        identity::standing(user, workspace)
+    }
+
+    fn admits(&self, visit: &Visit<'_>) -> Result<bool, ApiError> {
+        door::admits(visit)
+    }
+
+    fn unmasked(&self, by: &User, wanted: &Wanted, workspace: &Workspace) -> Option<String> {
+        identity::unmasked(by, wanted, workspace)
+    }
+
+    fn keep(&self, object: &mut Object, write: &Attending<'_>) -> Result<(), ApiError> {
+        reserved::keep(object, write)
+    }
 }
 
 /// What is known of a workspace before it is there.
@@ -67,6 +91,8 @@ struct Newborn<'a> {
     url: String,
     of: Resolved,
     user: &'a User,
+    /// Whom the workspace is open to at most: whom its parent is, unless a master says otherwise.
+    required: Option<String>,
     now: Value,
 }
 
@@ -92,7 +118,14 @@ impl Tenancy {
         let usual = parent_type.as_ref().and_then(Resolved::default_child).cloned();
         let wanted = asked.cloned().or(usual).unwrap_or_else(|| json!({ "name": UNIVERSAL }));
         let of = types.find(&wanted, &parent_path)?;
-        let of = of.ok_or_else(|| refused(&format!("workspace type {} does not exist", described(&wanted))))?;
+        let usable = match of {
+            Some(of) if write.user.is_master() || may_use(&of, &types, write)? => Some(of),
+            _ => None,
+        };
+        // Whoever may not use a type is not told whether there is one.
+        let or = if write.user.is_master() { "" } else { ", or may not be used by you" };
+        let missing = || refused(&format!("workspace type {} does not exist{or}", described(&wanted)));
+        let of = usable.ok_or_else(missing)?;
         if let Some(why) = parent_type.as_ref().and_then(|above| of.refusal_in(above)) {
             return Err(refused(&why));
         }
@@ -104,9 +137,28 @@ impl Tenancy {
             path,
             of,
             user: write.user,
+            required: required(object, &above, write.user),
             now: timestamp(write.ambient.now()),
         })
     }
+}
+
+/// Whether somebody may make workspaces of a type, and of all that it is made of.
+fn may_use(of: &Resolved, types: &Types<'_>, write: &Attending<'_>) -> Result<bool, ApiError> {
+    let (group, _, resource) = TYPES;
+    for TypeRef { path, name } in of.made_of() {
+        let Some(id) = path::resolve(path, types) else { return Ok(false) };
+        let wanted = Attributes::objects("use", Objects { group, resource, name, ..Objects::default() });
+        if !write.around.allows(write.user, &Workspace::new(&id), &wanted)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn required(object: &Object, above: &Object, user: &User) -> Option<String> {
+    let own = object.annotation(REQUIRED_GROUPS).filter(|_| user.is_master());
+    own.or(above.annotation(REQUIRED_GROUPS)).map(str::to_owned)
 }
 
 /// A new id, or the one that was asked for by somebody who may.
@@ -116,7 +168,7 @@ fn id(object: &Object, write: &Attending<'_>, types: &Types<'_>) -> Result<Works
         return Ok(Workspace::new(&write.ambient.letters(ID_LENGTH)));
     }
     let refused = |why: &str| ApiError::forbidden(&write.at.resource, object.name(), why);
-    if !write.user.is_in(MASTERS) {
+    if !write.user.is_master() {
         return Err(refused("spec.cluster and spec.URL are set by the server"));
     }
     let asked = Workspace::new(asked);
@@ -147,6 +199,9 @@ impl Newborn<'_> {
         object.map_mut().insert("status".to_owned(), self.status());
         object.set_annotation(OWNER, &self.owner().to_string());
         object.set_annotation(SHARD, "root");
+        if let Some(required) = &self.required {
+            object.set_annotation(REQUIRED_GROUPS, required);
+        }
         let mut labels = object.labels().cloned().unwrap_or_default();
         for (name, value) in self.of.labels() {
             labels.entry(name).or_insert_with(|| value.into());
@@ -227,9 +282,13 @@ impl Newborn<'_> {
     fn logical_cluster(&self, workspace: &Object) -> Value {
         let mut status = self.status();
         status["URL"] = json!(self.url);
+        let mut annotations = json!({ PATH: self.path, CLUSTER: self.id.as_str(), TYPE: self.of.of.to_string() });
+        if let Some(required) = &self.required {
+            annotations[REQUIRED_GROUPS] = json!(required);
+        }
         json!({
             "metadata": {
-                "annotations": { PATH: self.path, CLUSTER: self.id.as_str(), TYPE: self.of.of.to_string() },
+                "annotations": annotations,
                 "labels": { PHASE_LABEL: self.phase() },
                 "finalizers": [HELD_BY_CONTENT],
             },

@@ -5,12 +5,16 @@
 //! and a path is looked up in the objects themselves, so there is no index that could be behind them.
 //!
 //! [`path`] is pure; [`Finder`] looks paths up; [`Tenancy`] completes new workspaces; [`departure`] empties those that
-//! go; [`seed`] is what the first one begins with.
+//! go; [`seed`] is what the first one begins with. Who somebody is in a workspace is said in `identity`, who may enter
+//! one in `door`, and what nobody but the server writes on objects in `reserved`.
 
 mod birth;
 pub mod departure;
+mod door;
 mod find;
+mod identity;
 pub mod path;
+mod reserved;
 pub mod seed;
 mod types;
 mod words;

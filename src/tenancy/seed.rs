@@ -18,6 +18,7 @@ pub async fn seed(client: &Client, url: &str) -> Result<(), ApiError> {
             .ensure(&types, json!({ "metadata": { "name": name, "annotations": { PATH: ROOT } }, "spec": spec }))
             .await?;
     }
+    policy(client, &root).await?;
     shard(client, &root, url).await?;
     home(client, &root, url).await
 }
@@ -45,6 +46,28 @@ fn types_of_kcp() -> [(&'static str, Value); 6] {
         ("home", json!({ "extend": { "with": [one("universal")] }, "defaultChildWorkspaceType": one("universal") })),
         ("project", json!({ "extend": { "with": [one("universal")] } })),
     ]
+}
+
+/// What everybody may do in the root who has shown who they are: enter it, look around, and use what is there for all.
+async fn policy(client: &Client, root: &Workspace) -> Result<(), ApiError> {
+    const GROUP: &str = "rbac.authorization.k8s.io";
+    let types = ["universal", "organization", "team", "project"];
+    let used = json!({ "apiGroups": [TYPES.0], "resources": [TYPES.2], "resourceNames": types, "verbs": ["use"] });
+    let roles = client.at((GROUP, "v1", "clusterroles"), root, None)?;
+    let role = json!({ "metadata": { "name": "system:kcp:universal-workspacetype-use" }, "rules": [used] });
+    client.ensure(&roles, role).await?;
+    let bindings = client.at((GROUP, "v1", "clusterrolebindings"), root, None)?;
+    for (name, role) in [
+        ("system:kcp:tenancy:authenticated:access", "system:kcp:workspace:access"),
+        ("system:kcp:authenticated:tenancy:reader", "system:kcp:tenancy:reader"),
+        ("system:kcp:authenticated:universal-workspacetype-use", "system:kcp:universal-workspacetype-use"),
+    ] {
+        let everybody = json!({ "apiGroup": GROUP, "kind": "Group", "name": "system:authenticated" });
+        let role = json!({ "apiGroup": GROUP, "kind": "ClusterRole", "name": role });
+        let binding = json!({ "metadata": { "name": name }, "roleRef": role, "subjects": [everybody] });
+        client.ensure(&bindings, binding).await?;
+    }
+    Ok(())
 }
 
 /// What a workspace that nobody made says of itself.

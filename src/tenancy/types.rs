@@ -124,6 +124,11 @@ impl Types<'_> {
 }
 
 impl Resolved {
+    /// Itself and all that it is made of.
+    pub(super) fn made_of(&self) -> impl Iterator<Item = &TypeRef> {
+        self.parts.iter().map(|(of, _)| of)
+    }
+
     /// What the workspace has to be made ready by: types that say so, by name.
     pub(super) fn initializers(&self) -> Vec<String> {
         self.saying("initializer")

@@ -27,6 +27,15 @@ pub(super) const OWNER: &str = "experimental.tenancy.kcp.io/owner";
 pub(super) const SHARD: &str = "core.kcp.io/shard";
 pub(super) const PHASE_LABEL: &str = "tenancy.kcp.io/phase";
 
+/// `a,b;c`: whom a workspace is open to at most.
+pub(super) const REQUIRED_GROUPS: &str = "authorization.kcp.io/required-groups";
+
+/// What is known of a user: the workspace that an account is from, those that somebody is bound to, and whose permissions
+/// are lent to them.
+pub(super) const CLUSTER_OF_ACCOUNT: &str = "authentication.kcp.io/cluster-name";
+pub(super) const SCOPES: &str = "authentication.kcp.io/scopes";
+pub(super) const WARRANTS: &str = "authorization.kcp.io/warrant";
+
 /// Holds a workspace until its logical cluster is gone.
 pub(super) const HELD_BY_CLUSTER: &str = "core.kcp.io/logicalcluster";
 /// Holds a logical cluster until nothing is in it.

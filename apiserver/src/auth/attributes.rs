@@ -99,7 +99,7 @@ impl<'a> Objects<'a> {
 }
 
 /// What a request would be about if it were served: whoever may not use it is not told that it is not.
-fn guess(asked: &Asked) -> Attributes<'_> {
+pub(super) fn guess(asked: &Asked) -> Attributes<'_> {
     let parts: Vec<&str> = asked.path.trim_matches('/').split('/').collect();
     let (group, rest) = match &*parts {
         ["api", _, rest @ ..] if !rest.is_empty() => ("", rest),

@@ -1,13 +1,17 @@
 //! Permission as a type: nobody but the authorizer can make an `Authorized`.
 
-use super::attributes::{Asked, Attributes, Objects, What};
+use super::attributes::{Asked, Attributes, Objects, What, guess};
 use super::elsewhere::{Elsewhere, Question};
-use super::rules::{Decision, Rulebook};
+use super::rules::{Decision, Rulebook, Rules};
 use super::{MASTERS, User};
 use crate::error::ApiError;
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::target::{Target, Verb};
+use std::borrow::Cow;
 use std::sync::Arc;
+
+/// Why somebody may do nothing in a workspace, be there one or not.
+pub const CLOSED: &str = "workspace access not permitted";
 
 /// Something that its user may do.
 #[derive(Clone, Debug)]
@@ -74,6 +78,7 @@ impl<'a> Authorizer<'a> {
         asked: &Asked,
     ) -> Result<Authorized<Target>, ApiError> {
         if !target.is_public() {
+            self.enter(user, workspace, asked)?;
             self.insist(user, workspace, &Attributes::of(&target, asked)).await?;
         }
         Ok(Authorized { what: target, user: user.clone() })
@@ -121,10 +126,11 @@ impl<'a> Authorizer<'a> {
         }
     }
 
-    /// What others would have to be asked, if there are any.
+    /// What others would have to be asked, if there are any. They are not asked about those who may not even enter.
     pub fn question(self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Option<Question> {
         self.elsewhere?;
-        user.is_somebody_in(workspace).then(|| Question::new(user, workspace, wanted))
+        self.visit(user, workspace).ok().flatten()?;
+        Some(Question::new(user, workspace, wanted))
     }
 
     /// What others say.
@@ -143,26 +149,51 @@ impl<'a> Authorizer<'a> {
 
     /// Whether the user may do it, and why.
     pub fn decide(self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<Decision, ApiError> {
-        if !user.is_somebody_in(workspace) {
-            return Ok(Decision::NoOpinion(String::new()));
+        let Some((standing, rules)) = self.visit(user, workspace)? else {
+            return Ok(Decision::NoOpinion(CLOSED.to_owned()));
+        };
+        let mut first = None;
+        for user in &standing {
+            match rules.decide(user, wanted) {
+                decision @ Decision::Allow(_) => return Ok(decision),
+                refused => first = first.or(Some(refused)),
+            }
         }
-        if user.is_in(MASTERS) {
-            return Ok(Decision::Allow(String::new()));
-        }
-        if user.foreign {
-            return Ok(Decision::NoOpinion(String::new()));
-        }
-        Ok(self.rules.rules(workspace)?.decide(user, wanted))
+        Ok(first.unwrap_or_else(|| Decision::NoOpinion(String::new())))
     }
 
     /// Whether the user may do it.
     pub fn allows(self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError> {
-        if !user.is_somebody_in(workspace) {
-            return Ok(false);
+        let visit = self.visit(user, workspace)?;
+        Ok(visit.is_some_and(|(standing, rules)| standing.iter().any(|user| rules.allows(user, wanted))))
+    }
+
+    /// Refuses those who may not enter the workspace, in the same words as if there were none: what is said follows from
+    /// the request alone.
+    pub fn enter(self, user: &User, workspace: &Workspace, asked: &Asked) -> Result<(), ApiError> {
+        match self.visit(user, workspace)? {
+            Some(_) => Ok(()),
+            None => Err(refusal(user, &guess(asked), CLOSED)),
         }
-        Ok(user.is_in(MASTERS) || (!user.foreign && self.rules.rules(workspace)?.allows(user, wanted)))
+    }
+
+    /// As whom somebody counts in a workspace, and what is permitted there; nothing if they may not enter it.
+    fn visit<'u>(self, user: &'u User, workspace: &Workspace) -> Result<Option<Visit<'u>>, ApiError> {
+        if workspace.is_nowhere() {
+            return Ok(None);
+        }
+        let (standing, rules) = (self.rules.standing(user, workspace), self.rules.rules(workspace)?);
+        let is_master = standing.iter().any(|user| user.is_in(MASTERS));
+        if user.foreign && !is_master {
+            // Whoever comes from elsewhere is decided about there alone: the rules know nobody like them.
+            return Ok((!standing.is_empty()).then(|| (Vec::new(), rules)));
+        }
+        let admitted = is_master || !standing.is_empty() && self.rules.admits(&standing, workspace, &rules)?;
+        Ok(admitted.then_some((standing, rules)))
     }
 }
+
+type Visit<'u> = (Vec<Cow<'u, User>>, Arc<Rules>);
 
 impl std::fmt::Debug for Authorizer<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -18,7 +18,7 @@ mod tokens;
 mod x509;
 
 pub use attributes::{Asked, Attributes, Objects, What};
-pub use authorize::{Access, Authorized, Authorizer, refusal};
+pub use authorize::{Access, Authorized, Authorizer, CLOSED, refusal};
 pub use binding::{Binding, RoleRef, Source, Subject};
 pub use cover::missing;
 pub use elsewhere::{Elsewhere, Question};
@@ -53,9 +53,9 @@ const PARTS: &str = "system:hanse:";
 
 /// The group whose members may do everything.
 pub const MASTERS: &str = "system:masters";
-const ANONYMOUS: &str = "system:anonymous";
-const AUTHENTICATED: &str = "system:authenticated";
-const UNAUTHENTICATED: &str = "system:unauthenticated";
+pub const ANONYMOUS: &str = "system:anonymous";
+pub const AUTHENTICATED: &str = "system:authenticated";
+pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 
 impl User {
     /// Somebody who has shown who they are.
@@ -109,6 +109,11 @@ impl User {
     /// What they are called and which groups they are in means something there.
     pub fn is_somebody_in(&self, workspace: &Workspace) -> bool {
         self.within.as_ref().is_none_or(|within| within == workspace)
+    }
+
+    /// Somebody who may do everything, and everywhere.
+    pub fn is_master(&self) -> bool {
+        self.within.is_none() && self.is_in(MASTERS)
     }
 
     pub fn is_in(&self, group: &str) -> bool {

@@ -48,7 +48,7 @@ pub(super) async fn authenticate(
     }
     // Nobody further in has any use for it.
     request.headers_mut().remove(AUTHORIZATION);
-    behind::confined(api, user)
+    Ok(api.resources.arrived(behind::confined(api, user)?, workspace))
 }
 
 /// Whom a front proxy speaks for. What it says is taken off; from everybody else it was never said.

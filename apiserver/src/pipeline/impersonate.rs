@@ -3,7 +3,7 @@
 use super::authorize::{asked, deciding};
 use crate::api::Api;
 use crate::auth::impersonation::{Wanted, become_other};
-use crate::auth::{Attributes, MASTERS, User};
+use crate::auth::{Attributes, User};
 use crate::error::ApiError;
 use crate::place::Workspace;
 use crate::target::Target;
@@ -23,10 +23,13 @@ pub(super) async fn impersonate(
     let wanted = Wanted::read(request.headers()).map_err(|nameless| ApiError::bad_request(nameless.to_string()))?;
     let Some(wanted) = wanted else { return Ok(user) };
     let workspace = deciding(api, target, workspace.clone());
-    let other = acting(api, &user, &wanted, &workspace, &Attributes::of(target, &asked(request))).await?;
+    let asked = asked(request);
+    api.resources.authorizer().enter(&user, &workspace, &asked)?;
+    api.resources.unmask(&user, &wanted, &workspace)?;
+    let other = acting(api, &user, &wanted, &workspace, &Attributes::of(target, &asked)).await?;
     tracing::debug!(user = user.name, other = other.name, "acts as somebody else");
     forget(request.headers_mut());
-    Ok(Arc::new(other))
+    Ok(api.resources.arrived(Arc::new(other), &workspace))
 }
 
 /// Who the user is now. Whoever decides is asked one question after another, and what follows from the answers is found
@@ -62,8 +65,7 @@ async fn acting(
         }
     };
     // The rules of one workspace cannot make anybody somebody in another. Masters are that everywhere.
-    let everywhere = user.is_in(MASTERS) && user.within.is_none();
-    Ok(User { within: (!everywhere).then(|| workspace.clone()), foreign: user.foreign, ..other })
+    Ok(User { within: (!user.is_master()).then(|| workspace.clone()), foreign: user.foreign, ..other })
 }
 
 /// Nobody further in should mind that it is not really them.

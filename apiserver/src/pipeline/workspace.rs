@@ -9,13 +9,11 @@ use http::uri::PathAndQuery;
 
 const PREFIX: &str = "/clusters/";
 
-/// The workspace. It is taken off the path.
+/// The workspace, which is taken off the path. Whether there is one is nobody's business who may not enter it: a request
+/// into none goes the way of all others, and is refused where they are.
 pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<Workspace, ApiError> {
     let (named, rest) = split(request.uri().path());
-    let Some(workspace) = api.workspaces.find(named) else {
-        // Whether there is one is nobody's business who may not enter it.
-        return Err(ApiError::forbidden_path(request.uri().path(), "workspace access not permitted to"));
-    };
+    let workspace = api.workspaces.find(named).unwrap_or_else(Workspace::nowhere);
     if named.is_some() {
         let uri = below(request.uri(), rest).ok_or_else(ApiError::no_such_path)?;
         *request.uri_mut() = uri;

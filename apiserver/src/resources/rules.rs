@@ -3,12 +3,15 @@
 use super::Resources;
 use super::derived::{AsOf, Derived};
 use crate::allocate::Beside;
+use crate::attend::Visit;
 use crate::auth::escalation::{self, Escalation, Grant};
+use crate::auth::impersonation::Wanted;
 use crate::auth::{Authorizer, MASTERS, RoleError, Rulebook, Rules, StoredRole, User};
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
 use crate::place::{Collection, Workspace};
+use std::borrow::Cow;
 use std::sync::Arc;
 use storage::{Entry, Snapshot};
 
@@ -33,9 +36,31 @@ impl Rulebook for Resources {
     fn rules(&self, workspace: &Workspace) -> Result<Arc<Rules>, ApiError> {
         Ok(self.rules_as_of(workspace)?.made.unwrap_or_else(|| self.given_rules(workspace)))
     }
+
+    fn standing<'a>(&self, user: &'a User, workspace: &Workspace) -> Vec<Cow<'a, User>> {
+        self.inner.attendant.standing(user, workspace)
+    }
+
+    fn admits(&self, standing: &[Cow<'_, User>], workspace: &Workspace, rules: &Rules) -> Result<bool, ApiError> {
+        let around = self.sight(workspace);
+        self.inner.attendant.admits(&Visit { standing, workspace, rules, around: &around })
+    }
 }
 
 impl Resources {
+    /// Who somebody is once they are in a workspace.
+    pub fn arrived(&self, user: Arc<User>, workspace: &Workspace) -> Arc<User> {
+        self.inner.attendant.arrived(&user, workspace).map_or(user, Arc::new)
+    }
+
+    /// Refuses to let somebody be whom nobody may be by the rules of a workspace.
+    pub(crate) fn unmask(&self, by: &User, wanted: &Wanted, workspace: &Workspace) -> Result<(), ApiError> {
+        match self.inner.attendant.unmasked(by, wanted, workspace) {
+            Some(why) => Err(ApiError::forbidden_request("", "", "", &why)),
+            None => Ok(()),
+        }
+    }
+
     pub fn authorizer(&self) -> Authorizer<'_> {
         Authorizer::new(self, self.inner.elsewhere.as_deref(), self.inner.ambient.now().seconds)
     }

@@ -13,6 +13,7 @@ use crate::error::ApiError;
 use crate::keyspace;
 use crate::object::{Object, draft};
 use crate::place::{Collection, ObjectRef, Workspace};
+use bytes::Bytes;
 use openapi::scalar::time::Instant;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -103,6 +104,14 @@ impl Around for Sight<'_> {
     fn object(&self, at: &ObjectRef) -> Result<Option<Object>, ApiError> {
         let found = self.snapshot.get(keyspace::key(at)?.as_bytes())?;
         found.map(|version| parse(&version.value)).transpose()
+    }
+
+    fn bytes(&self, at: &ObjectRef) -> Result<Option<Bytes>, ApiError> {
+        Ok(self.snapshot.get(keyspace::key(at)?.as_bytes())?.map(|version| version.value))
+    }
+
+    fn allows(&self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError> {
+        self.resources.authorizer().allows(user, workspace, wanted)
     }
 }
 

@@ -248,6 +248,7 @@ impl Resources {
         by: By<'_>,
     ) -> Result<Vec<Beside>, ApiError> {
         let workspace = &by.at.workspace;
+        self.keep(object, attempt, by)?;
         if is(attempt.resource, "", "services") && attempt.part == Part::Main {
             return allocate::allocate(object, attempt.old, &Givers { ambient: attempt.ambient, look: attempt.look });
         }
@@ -260,6 +261,17 @@ impl Resources {
             return self.attend(object, attempt, by);
         }
         self.moved(attempt.resource, workspace)
+    }
+
+    /// What in the metadata is not its author's stays as it was.
+    fn keep(&self, object: &mut Object, attempt: &Attempt<'_>, by: By<'_>) -> Result<(), ApiError> {
+        if by.user.is_master() {
+            return Ok(());
+        }
+        let around = self.sight(&by.at.workspace);
+        let Attempt { part, old, ambient, .. } = *attempt;
+        let write = Attending { at: by.at, part, old, user: by.user, ambient, around: &around };
+        self.inner.attendant.keep(object, &write)
     }
 
     fn attend(&self, object: &mut Object, attempt: &Attempt<'_>, by: By<'_>) -> Result<Vec<Beside>, ApiError> {

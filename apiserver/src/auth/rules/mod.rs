@@ -10,8 +10,11 @@ use super::attributes::Attributes;
 use super::binding::{Binding, HolderName, RoleRef, Source};
 use super::rule::Rule;
 use super::{MASTERS, User};
+use crate::error::ApiError;
+use crate::place::Workspace;
 use bytes::Bytes;
 use index::Index;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -262,7 +265,13 @@ pub fn aggregate(errors: &[impl AsRef<str>]) -> String {
     if let [one] = &*told { (*one).to_owned() } else { format!("[{}]", told.join(", ")) }
 }
 
-/// Where the rules of a workspace are.
+/// Where the rules of a workspace are, and whose business it is who comes in.
 pub trait Rulebook: Sync {
-    fn rules(&self, workspace: &crate::place::Workspace) -> Result<Arc<Rules>, crate::error::ApiError>;
+    fn rules(&self, workspace: &Workspace) -> Result<Arc<Rules>, ApiError>;
+
+    /// As whom somebody counts in a workspace: what any of these may do, they may.
+    fn standing<'a>(&self, user: &'a User, workspace: &Workspace) -> Vec<Cow<'a, User>>;
+
+    /// Whether those may enter the workspace at all.
+    fn admits(&self, standing: &[Cow<'_, User>], workspace: &Workspace, rules: &Rules) -> Result<bool, ApiError>;
 }

@@ -9,6 +9,7 @@ use crate::resources::Resources;
 use crate::selector::{FieldSelector, LabelSelector};
 use openapi::validation;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// The status of an access review of any kind.
 pub(super) async fn review(
@@ -27,6 +28,7 @@ pub(super) async fn review(
         return Err(ApiError::bad_request(format!("{why}{place}")));
     }
     let subject = if resource.plural == "selfsubjectaccessreviews" { (**at.user()).clone() } else { subject(review) };
+    let subject = resources.arrived(Arc::new(subject), workspace);
     let decision = resources.authorizer().settle(&subject, workspace, &attributes(review)).await?;
     Ok(status(&decision, &ignored(review)))
 }
@@ -145,7 +147,13 @@ pub(super) fn rules(resources: &Resources, at: &Authorized<Collection>, review: 
     if namespace.is_empty() {
         return Err(ApiError::bad_request("no namespace on request"));
     }
-    let (mut rules, trouble) = resources.rules(&at.get().workspace)?.held(at.user(), namespace);
+    let (own, workspace) = (resources.rules(&at.get().workspace)?, &at.get().workspace);
+    let (mut rules, mut trouble) = (Vec::new(), Vec::new());
+    for user in &resources.standing(at.user(), workspace) {
+        let (more, why) = own.held(user, namespace);
+        rules.extend(more);
+        trouble.extend(why);
+    }
     let full = Rule::full_authority();
     if at.user().is_in(MASTERS) && !missing(&rules, &full).is_empty() {
         rules.extend(full);

@@ -16,6 +16,7 @@ use crate::render;
 use axum::response::Response;
 use http::StatusCode;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) -> Result<Response, ApiError> {
     let form = call.form(Offer::PLAIN)?;
@@ -74,6 +75,7 @@ async fn token_review(api: &Api, workspace: &Workspace, review: &Object) -> Resu
     });
     Ok(match found {
         Some((user, audiences)) => {
+            let user = api.resources.arrived(Arc::new(user), workspace);
             json!({ "authenticated": true, "user": user.told(), "audiences": audiences })
         }
         None => json!({ "user": {}, "error": "invalid bearer token" }),
