@@ -106,7 +106,8 @@ impl Server {
         let kubeconfig = credentials.write_kubeconfig(address)?;
         let stop = CancellationToken::new();
         let client = Client::as_system(resources.clone(), "upkeep");
-        let upkeep = upkeep::start(&client, &credentials.ca_pem, Pace::default(), &stop);
+        let upkeep =
+            upkeep::start(&client, (&credentials.ca_pem, &[ROOT, HOME].map(Workspace::new)), Pace::default(), &stop);
         let departing = departure::controller(&Client::as_system(resources.clone(), "tenancy"));
         let departing = tokio::spawn(departing.run(stop.clone()));
         if reload.is_needed() {

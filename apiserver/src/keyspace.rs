@@ -71,6 +71,8 @@ pub enum Mark {
     Policies,
     /// Who may do what.
     Rules,
+    /// Who is served first.
+    Flows,
 }
 
 /// The key that is written together with anything that a mark stands for. It is no object's.
@@ -82,6 +84,7 @@ pub fn mark(workspace: &Workspace, mark: Mark) -> Result<Key, Unnameable> {
         Mark::Definitions => "definitions",
         Mark::Policies => "policies",
         Mark::Rules => "rules",
+        Mark::Flows => "flows",
     });
     Ok(Key::new(text))
 }

@@ -2,6 +2,7 @@
 
 use crate::catalog::{Catalog, ResourceDef};
 use crate::error::ApiError;
+use crate::fairness::Dump;
 use crate::place::{Collection, ObjectRef, Workspace};
 use http::Method;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub enum Target {
     /// All that the probe looks at, or one thing of it.
     Health(Probe, Option<String>),
     Metrics,
+    /// Who waits for whom in the workspace.
+    Turns(Dump),
     /// What others need to check the tokens that are issued here.
     Issuer(Issuer),
     /// Nothing is served there, or not in this way: what is to be said to those who may know.
@@ -111,6 +114,9 @@ impl Target {
             ["healthz", rest @ ..] => reading(method, Self::Health(Probe::Health, one_check(rest)?)),
             ["livez", rest @ ..] => reading(method, Self::Health(Probe::Live, one_check(rest)?)),
             ["readyz", rest @ ..] => reading(method, Self::Health(Probe::Ready, one_check(rest)?)),
+            ["debug", "api_priority_and_fairness", what] => {
+                reading(method, Self::Turns(Dump::parse(what).ok_or_else(ApiError::no_such_path)?))
+            }
             ["metrics"] => reading(method, Self::Metrics),
             [".well-known", "openid-configuration"] => reading(method, Self::Issuer(Issuer::Configuration)),
             ["openid", "v1", "jwks"] => reading(method, Self::Issuer(Issuer::Keys)),

@@ -1,6 +1,6 @@
 //! What keeps a Kubernetes API tidy: namespaces that go take their content along, those that stay have what everybody
 //! expects in them, objects do not outlive their owners nor their definitions, storage is not let go while it is in use,
-//! quotas say what is used of them, policies what seems wrong with them, roles gather rules from others, and events are
+//! quotas say what is used of them, policies what seems wrong with them, flow schemas whether there is what they speak of, roles gather rules from others, and events are
 //! forgotten.
 //!
 //! Each controller observes, decides by a pure function, and acts, in all workspaces at once: a workspace in which
@@ -11,6 +11,7 @@ mod collector;
 mod defaults;
 mod definitions;
 mod expiry;
+mod flows;
 mod key;
 mod namespaces;
 mod policies;
@@ -19,6 +20,7 @@ mod quota;
 
 use crate::controller::{Controller, Reconciler};
 use apiserver::client::Client;
+use apiserver::place::Workspace;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -59,8 +61,9 @@ const FURNISHED_AT_ONCE: usize = 32;
 /// Quotas whose status is put right at once: enough to fill a commit when many namespaces change.
 const QUOTAS_AT_ONCE: usize = 32;
 
-/// Starts all controllers. They end when `stop` is cancelled. `ca_pem` is what clients trust this server by.
-pub fn start(client: &Client, ca_pem: &str, pace: Pace, stop: &CancellationToken) -> Upkeep {
+/// Starts all controllers. They end when `stop` is cancelled. `ca_pem` is what clients trust this server by, `whole` are
+/// the workspaces in which everything that a Kubernetes begins with is an object.
+pub fn start(client: &Client, (ca_pem, whole): (&str, &[Workspace]), pace: Pace, stop: &CancellationToken) -> Upkeep {
     let tasks = TaskTracker::new();
     run(&tasks, pace, stop, namespaces::controller(client).workers(EMPTIED_AT_ONCE));
     run(&tasks, pace, stop, defaults::controller(client, ca_pem).workers(FURNISHED_AT_ONCE));
@@ -71,6 +74,7 @@ pub fn start(client: &Client, ca_pem: &str, pace: Pace, stop: &CancellationToken
     run(&tasks, pace, stop, quota::controller(client).workers(QUOTAS_AT_ONCE));
     run(&tasks, pace, stop, policies::controller(client));
     run(&tasks, pace, stop, aggregation::controller(client));
+    run(&tasks, pace, stop, flows::controller(client, whole));
     tasks.close();
     Upkeep { tasks }
 }

@@ -60,7 +60,7 @@ impl World {
 
     fn keep(&self) -> Keeping {
         let stop = CancellationToken::new();
-        let upkeep = start(&self.client, "PEM", Pace::default(), &stop);
+        let upkeep = start(&self.client, ("PEM", &[]), Pace::default(), &stop);
         Keeping { upkeep, stop }
     }
 

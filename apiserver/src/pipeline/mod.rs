@@ -13,6 +13,7 @@ mod workspace;
 
 pub use authenticate::Peer;
 pub use limit::Limits;
+pub(crate) use limit::Listed;
 
 use crate::api::Api;
 use crate::audit::Record;
@@ -68,6 +69,7 @@ impl Pipeline {
         let answered = panics::caught(self.steps(request, &trace, &mut noted)).await; // a bug is a 500, not a dead connection
         noted.panicked = answered.is_err();
         let response = answered.flatten().unwrap_or_else(|error| refuse(&error, accept));
+        self.api.metrics.waiting(self.limiter.waiting());
         trace::end(&self.api, trace, noted, response) // request id, metrics, access log
     }
 
@@ -83,8 +85,13 @@ impl Pipeline {
             let asking = authenticate::authenticate(api, &workspace, &mut request).await?; // -> User
             let user = impersonate::impersonate(api, asking.clone(), &workspace, &target, &mut request)?; // -> the User that is meant
             noted.record = audit::received(api, trace, uri.as_deref(), (&asking, &user), &target, &request);
-            let turn = self.limiter.turn(api, &user, &workspace, &target).await?; // not before it is theirs
-            let permitted = authorize::authorize(api, &user, workspace, target, &request)?; // -> Authorized<Target>
+            let (asked, query) = (authorize::asked(&request), request.uri().query().map(str::to_owned));
+            let about = (&asked, query.as_deref());
+            let turn = self.limiter.turn(api, &user, (&workspace, &target), about, noted).await?; // not before it is theirs
+            let permitted = authorize::authorize(api, &user, workspace.clone(), target, &request)?; // -> Authorized<Target>
+            if let Target::Turns(what) = permitted.get() {
+                return Ok(call::plain(http::StatusCode::OK, self.limiter.dump(api, &workspace, *what)?));
+            }
             let answered = answer(api, permitted, request, deadline, noted.record.as_mut()).await;
             Ok(turn.until_sent(answered))
         };

@@ -11,6 +11,7 @@ mod create;
 mod delete;
 mod derived;
 mod fields;
+mod flows;
 mod gate;
 mod list;
 mod mutate;
@@ -46,6 +47,7 @@ use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
 use bytes::Bytes;
 use counts::Counts;
+use flows::Flowbooks;
 use gate::Gates;
 use rules::Rulebooks;
 use served::Catalogs;
@@ -65,6 +67,7 @@ struct Inner {
     gates: Gates,
     counts: Counts,
     rulebooks: Rulebooks,
+    flowbooks: Flowbooks,
     ambient: Ambient,
     attendant: Arc<dyn Attendant>,
 }
@@ -92,8 +95,8 @@ impl Resources {
     /// The same with somebody who looks after some of the kinds.
     pub fn attended(store: Store, catalog: Arc<Catalog>, ambient: Ambient, attendant: Arc<dyn Attendant>) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        let (rulebooks, counts) = (Rulebooks::default(), Counts::default());
-        Self { inner: Arc::new(Inner { store, catalogs, gates, counts, rulebooks, ambient, attendant }) }
+        let (rulebooks, flowbooks, counts) = (Rulebooks::default(), Flowbooks::default(), Counts::default());
+        Self { inner: Arc::new(Inner { store, catalogs, gates, counts, rulebooks, flowbooks, ambient, attendant }) }
     }
 
     pub fn ambient(&self) -> &Ambient {

@@ -35,6 +35,8 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::Health(probe, check) => health::answer(api, probe, check.as_deref(), call),
         Target::Issuer(what) => issuer::answer(api, what, call),
         Target::Nowhere(error) => Err(*error),
+        // Whoever gives out the turns says so.
+        Target::Turns(_) => Err(ApiError::no_such_path()),
         Target::Metrics => Ok(call::plain(http::StatusCode::OK, api.metrics.text())),
     }
 }

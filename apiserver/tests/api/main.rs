@@ -11,6 +11,7 @@ mod deleting;
 mod discovering;
 mod doors;
 mod enduring;
+mod flowing;
 mod hooking;
 mod listing;
 mod patching;
