@@ -171,7 +171,8 @@ async fn federate(
 ) -> Result<TaskTracker, StartError> {
     let client = |name: &str| Client::as_system(resources.clone(), name);
     let tasks = TaskTracker::new();
-    let book: Arc<dyn Rulebook> = Arc::new(Book::default());
+    let finder = Finder::new(client("tenancy"));
+    let book: Arc<dyn Rulebook> = Arc::new(Book::new(Box::new(move |workspace| finder.path_of(workspace))));
     let ledger = Arc::new(Ledger::default());
     let connector = Arc::new(Connector { pipeline: pipeline.clone() });
     let fleet = fleet::start(&client("fleet"), connector, (&ledger, fleet::Pace::default()), &tasks, stop);

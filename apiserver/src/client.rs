@@ -122,6 +122,11 @@ impl Client {
         self.resources.store().recent().scan(keyspace::everywhere(resource))
     }
 
+    /// The same by the name that resources have in common, for those that workspaces define by themselves.
+    pub fn scan_named(&self, group: &str, plural: &str) -> Result<Scan, ApiError> {
+        Ok(self.resources.store().recent().scan(keyspace::named(group, plural)?))
+    }
+
     pub async fn create(&self, at: &Collection, object: Value) -> Result<Object, ApiError> {
         let request = Create { body: Body::Tree(object), options: self.options() };
         let written = self.resources.create(&self.objects(Verb::Create, at)?, &request).await?;

@@ -104,6 +104,14 @@ pub fn everywhere(resource: &ResourceDef) -> KeyRange {
     KeyRange::prefix(prefix(resource))
 }
 
+/// The keys of whatever is kept under a group and plural, in all workspaces and wherever its definition comes from.
+pub fn named(group: &str, plural: &str) -> Result<KeyRange, Unnameable> {
+    let mut text = String::new();
+    push(&mut text, if group.is_empty() { "core" } else { group })?;
+    push(&mut text, plural)?;
+    Ok(KeyRange::prefix(text))
+}
+
 /// Reads a key. `None`: it is not one of ours.
 pub fn parse(key: &Key) -> Option<Parts<'_>> {
     let text = str::from_utf8(key.as_bytes()).ok()?;

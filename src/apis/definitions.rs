@@ -92,7 +92,14 @@ fn placements() -> Value {
         ("because", list(&text())),
     ]);
     let group = texts(&["rule", "group"]);
-    let spec = object(&[("source", source()), ("cells", list(&cell)), ("groups", list(&group)), ("terms", text())]);
+    let spec = object(&[
+        ("source", source()),
+        ("cells", list(&cell)),
+        ("groups", list(&group)),
+        ("terms", text()),
+        ("manner", texts(&["namespaces", "strangers", "status"])),
+        ("references", list(&texts(&["apiVersion", "kind", "resource", "namespace", "name"]))),
+    ]);
     let refusal = texts(&["cell", "rule", "reason"]);
     let status = object(&[
         ("refused", list(&refusal)),
@@ -133,6 +140,8 @@ fn copies() -> Value {
         ("applied", text()),
         ("reason", text()),
         ("message", text()),
+        ("statusHash", text()),
+        ("statusFields", text()),
         ("preserve", json!({ "type": "boolean" })),
     ]);
     definition(Sketch {

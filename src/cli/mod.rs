@@ -4,12 +4,14 @@
 //! says why), 2 it was not asked properly.
 
 mod cell;
+mod columns;
 mod dev;
 mod explain;
 mod fsck;
 mod kubeconfig;
 mod progress;
 mod serve;
+mod status;
 mod storage;
 
 use crate::config::{self, Config, DevFlags, LOG_VARIABLE, ServeFlags};
@@ -52,6 +54,8 @@ enum Command {
     /// Write kubeconfig files for users of a server
     #[command(subcommand)]
     Kubeconfig(kubeconfig::Command),
+    /// Show the cells and how far each of them is, on one screen
+    Status(status::Flags),
     /// Look into a store, copy it, check it; running or stopped
     #[command(subcommand)]
     Storage(storage::Command),
@@ -83,6 +87,7 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::Explain(flags) => Ok(explain::run(&flags)?),
         Command::Fsck(flags) => Ok(fsck::run(&flags)?),
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
+        Command::Status(flags) => Ok(status::run(&flags)?),
         Command::Storage(command) => Ok(storage::run(command)?),
     }
 }

@@ -39,9 +39,8 @@ pub async fn prepare(client: &Client, scale: Scale) -> Result<Shown, ApiError> {
         let path = format!("{ROOT}:{CELLS_ARE_IN}:{}", site.name);
         let cell = cell(&site, &path);
         // Plain clients see cells at home; rules that speak for all projects are in the root, and so are their cells.
-        client.ensure(&client.at(CELLS, &Workspace::new(HOME), None)?, cell.clone()).await?;
-        if scale.projects > 0 {
-            client.ensure(&client.at(CELLS, &root, None)?, cell).await?;
+        for at in [HOME, ROOT].map(Workspace::new) {
+            client.ensure(&client.at(CELLS, &at, None)?, cell.clone()).await?;
         }
         shown.cells.push((site.name, path));
         shown.ids.push(id);

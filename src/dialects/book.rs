@@ -13,6 +13,7 @@ use apiserver::place::Workspace;
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 
 /// The workspace whose rules may speak for the objects of others.
 const ROOT: &str = "root";
@@ -28,11 +29,33 @@ const READ: [(&str, &str); 5] = [
     (KARMADA, "clusteroverridepolicies"),
 ];
 
+/// The path of a workspace, if there is one.
+pub type Paths = Box<dyn Fn(&Workspace) -> Option<String> + Send + Sync>;
+
 /// It holds as much as there are rules.
-#[derive(Debug, Default)]
 pub struct Book {
     /// Guards nothing but itself, and is held for one question.
     pages: Mutex<Pages>,
+    paths: Paths,
+}
+
+impl Book {
+    pub fn new(paths: Paths) -> Self {
+        Self { pages: Mutex::default(), paths }
+    }
+}
+
+/// Where workspaces are known by their ids alone.
+impl Default for Book {
+    fn default() -> Self {
+        Self::new(Box::new(|_| None))
+    }
+}
+
+impl fmt::Debug for Book {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Book").field("pages", &self.pages).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -159,12 +182,12 @@ fn concern<'a>(workspace: &Workspace, rules: impl Iterator<Item = &'a Rule>) -> 
     concern
 }
 
-/// Whether a rule of `home` speaks for an object of `workspace`. Those of the root workspace may name others.
-fn speaks(rule: &Rule, home: &Workspace, workspace: &Workspace, object: &Value) -> bool {
+/// Whether a rule of `home` speaks for an object of `workspace`, which is at `path`. Those of the root workspace may
+/// name others.
+fn speaks(rule: &Rule, home: &Workspace, (workspace, path): (&Workspace, &str), object: &Value) -> bool {
     let reaches = |workspaces: &[String]| home == workspace || (home.as_str() == ROOT && !workspaces.is_empty());
     let mut selectors = rule.objects.iter().filter(|selector| reaches(&selector.workspaces));
-    selectors.any(|selector| selector.strength(object, workspace.as_str()).is_some())
-        && native::speaks_for(rule, object, workspace.as_str())
+    selectors.any(|selector| selector.strength(object, path).is_some()) && native::speaks_for(rule, object, path)
 }
 
 impl Rulebook for Book {
@@ -191,17 +214,22 @@ impl Rulebook for Book {
     }
 
     fn rules_for(&self, workspace: &Workspace, object: &Value) -> Vec<Bound> {
+        let path = self.path_of(workspace);
         let pages = self.pages.lock();
         let mut bound = Vec::new();
-        for (home, page) in &pages.workspaces {
-            if home != workspace && home.as_str() != ROOT {
-                continue;
-            }
-            let native = page.rules.values().filter(|rule| speaks(rule, home, workspace, object)).cloned();
-            let claimed = page.claimed(object).filter(|_| home == workspace);
+        let root = Workspace::new(ROOT);
+        let above = Some(&root).filter(|root| *root != workspace);
+        for home in std::iter::once(workspace).chain(above) {
+            let Some(page) = pages.workspaces.get(home) else { continue };
+            let native = page.rules.values().filter(|rule| speaks(rule, home, (workspace, &path), object)).cloned();
+            let claimed = if home == workspace { page.claimed(object) } else { None };
             bound.extend(native.chain(claimed).map(|rule| Bound { home: home.clone(), rule }));
         }
         bound
+    }
+
+    fn path_of(&self, workspace: &Workspace) -> String {
+        (self.paths)(workspace).unwrap_or_else(|| workspace.to_string())
     }
 
     fn cell(&self, object: &Object) -> Cell {
@@ -250,6 +278,14 @@ mod tests {
         assert_eq!(found, ["own", "provided"]);
         assert!(names(&book, "v").is_empty(), "it names another workspace than its own");
         assert!(names(&book, "root").is_empty());
+    }
+
+    #[test]
+    fn workspaces_are_named_by_their_paths() {
+        let book = Book::new(Box::new(|workspace| Some(format!("root:projects:{workspace}"))));
+        book.learn(&Workspace::new("root"), None, Some(&rule("below", &["root:projects:*"])));
+        book.learn(&Workspace::new("root"), None, Some(&rule("elsewhere", &["root:others:*"])));
+        assert_eq!(names(&book, "w"), ["below"]);
     }
 
     #[test]

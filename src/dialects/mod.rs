@@ -7,7 +7,7 @@ pub mod native;
 mod read;
 mod schema;
 
-pub use book::Book;
+pub use book::{Book, Paths};
 pub use read::DialectError;
 
 #[cfg(test)]

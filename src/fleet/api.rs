@@ -121,6 +121,9 @@ pub trait CellApi: Send + Sync + fmt::Debug {
     /// Server-side apply under the name of this server. With `force`, fields are taken from whoever owns them.
     fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, force: bool) -> Later<'a, Result<Applied, CellError>>;
 
+    /// The same for the status of an object that is there.
+    fn apply_status<'a>(&'a self, at: &'a CellPlace, object: &'a Value) -> Later<'a, Result<Value, CellError>>;
+
     /// A merge patch of an object that is there.
     fn merge<'a>(&'a self, at: &'a CellPlace, patch: &'a Value) -> Later<'a, Result<Value, CellError>>;
 

@@ -159,6 +159,14 @@ impl<T: Transport> CellApi for Kube<T> {
         })
     }
 
+    fn apply_status<'a>(&'a self, at: &'a CellPlace, object: &'a Value) -> Later<'a, Result<Value, CellError>> {
+        Box::pin(async move {
+            let path = format!("{}/status?fieldManager={FIELD_MANAGER}&force=true", place(at));
+            let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((APPLY, object.clone())) };
+            Ok(self.ask(ask).await?.1)
+        })
+    }
+
     fn merge<'a>(&'a self, at: &'a CellPlace, patch: &'a Value) -> Later<'a, Result<Value, CellError>> {
         Box::pin(async move {
             let path = format!("{}?fieldManager={FIELD_MANAGER}", place(at));

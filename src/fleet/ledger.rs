@@ -31,6 +31,8 @@ pub struct CopyFacts {
     /// The namespace in the cell; empty where there is none.
     pub namespace: String,
     pub name: String,
+    /// The UID that it has in the cell; empty until it is known to be there.
+    pub uid: String,
     /// Whether it is known to be in the cell.
     pub applied: bool,
 }
@@ -59,6 +61,7 @@ impl CopyFacts {
             },
             namespace: word("object", "namespace"),
             name: word("object", "name"),
+            uid: record.text(&["status", "uid"]).unwrap_or_default().into_owned(),
             applied: record.text(&["status", "applied"]).is_some_and(|applied| applied == "True"),
         })
     }
@@ -76,6 +79,7 @@ struct Index {
     by_cell: HashMap<CellId, BTreeSet<CopyId>>,
     by_namespace: HashMap<(CellId, String), BTreeSet<CopyId>>,
     by_object: HashMap<ObjectKey, BTreeSet<CopyId>>,
+    by_uid: HashMap<(CellId, String), BTreeSet<CopyId>>,
 }
 
 /// An object of a cell: group, resource, namespace and name.
@@ -93,6 +97,7 @@ impl Index {
         take(&mut self.by_cell, &facts.cell, id);
         take(&mut self.by_namespace, &(facts.cell.clone(), facts.namespace.clone()), id);
         take(&mut self.by_object, &object_key(&facts), id);
+        take(&mut self.by_uid, &(facts.cell.clone(), facts.uid.clone()), id);
         Some(facts)
     }
 
@@ -102,6 +107,9 @@ impl Index {
         let within = (facts.cell.clone(), facts.namespace.clone());
         self.by_namespace.entry(within).or_default().insert(id.clone());
         self.by_object.entry(object_key(&facts)).or_default().insert(id.clone());
+        if !facts.uid.is_empty() {
+            self.by_uid.entry((facts.cell.clone(), facts.uid.clone())).or_default().insert(id.clone());
+        }
         self.copies.insert(id.clone(), facts);
     }
 }
@@ -195,6 +203,18 @@ impl Ledger {
     pub fn of_object(&self, cell: &CellId, object: [&str; 4]) -> Vec<CopyId> {
         let key = (cell.clone(), object.map(str::to_owned));
         self.index.lock().by_object.get(&key).into_iter().flatten().cloned().collect()
+    }
+
+    /// The record of what has a UID in a cell.
+    pub fn of_uid(&self, cell: &CellId, uid: &str) -> Option<CopyId> {
+        self.index.lock().by_uid.get(&(cell.clone(), uid.to_owned()))?.first().cloned()
+    }
+
+    /// How many copies of a resource are in a cell.
+    pub fn number_of(&self, cell: &CellId, group: &str, plural: &str) -> usize {
+        let index = self.index.lock();
+        let facts = index.by_cell.get(cell).into_iter().flatten().filter_map(|id| index.copies.get(id));
+        facts.filter(|facts| facts.kind.group == group && facts.kind.resource == plural).count()
     }
 
     pub fn facts(&self, id: &CopyId) -> Option<CopyFacts> {

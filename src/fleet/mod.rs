@@ -5,6 +5,7 @@
 
 pub mod api;
 mod cell;
+mod definitions;
 mod discovery;
 mod health;
 pub mod kube;

@@ -2,6 +2,7 @@
 
 use super::api::{CellError, CellResource};
 use super::cell::{AccessRef, CellId, access_ref, is_lost, kubeconfig};
+use super::definitions::Doubts;
 use super::health::{Pace, Standing, Verdict};
 use super::ledger::Ledger;
 use super::session::{Access, Connect, Fleet, Session};
@@ -25,6 +26,9 @@ const PROBED_AT_ONCE: usize = 128;
 /// How often a cell is asked anew what it serves.
 const DISCOVER_EVERY: u32 = 30;
 
+/// How often in a row it is asked once its definitions have changed: a new kind is served a moment after it is defined.
+const LOOKS: u32 = 4;
+
 /// How soon a cell that is leaving is looked at again: whether anything is left in it.
 const LEAVING: Duration = Duration::from_millis(200);
 
@@ -37,9 +41,11 @@ pub(super) fn controller(
     ledger: &Arc<Ledger>,
     pace: Pace,
 ) -> Controller<Registry> {
-    let (fleet, ledger) = (fleet.clone(), ledger.clone());
-    let registry = Registry { client: client.clone(), connect, fleet, ledger, pace, known: Mutex::default() };
-    Controller::new(registry).source(changes_of(client, CELLS, cell_of)).workers(PROBED_AT_ONCE)
+    let (fleet, ledger, cells) = (fleet.clone(), ledger.clone(), Arc::default());
+    let doubts = Doubts { fleet: fleet.clone(), cells: Arc::clone(&cells) };
+    let registry = Registry { client: client.clone(), connect, fleet, ledger, doubts, pace, known: Mutex::default() };
+    let controller = Controller::new(registry).source(changes_of(client, CELLS, cell_of));
+    controller.mailbox(&cells).workers(PROBED_AT_ONCE)
 }
 
 fn cell_of(seen: &Seen) -> Option<CellId> {
@@ -52,6 +58,7 @@ pub(super) struct Registry {
     connect: Arc<dyn Connect>,
     fleet: Fleet,
     ledger: Arc<Ledger>,
+    doubts: Doubts,
     pace: Pace,
     /// What is known of each cell. Held for one operation.
     known: Mutex<HashMap<CellId, Known>>,
@@ -62,6 +69,8 @@ struct Known {
     standing: Standing,
     /// Probes since it was asked what it serves.
     probes: u32,
+    /// How often it is still to be asked soon.
+    looks: u32,
     version: String,
 }
 
@@ -91,6 +100,7 @@ impl Reconciler for Registry {
         };
         self.record(&place, &cell, &probed).await?;
         let next = probed.standing.next(self.pace, self.client.ambient().below(100));
+        let next = if probed.again { next.min(self.pace.soon) } else { next };
         Ok(Action::After(if cell.is_deleting() { next.min(LEAVING) } else { next }))
     }
 }
@@ -101,6 +111,8 @@ struct Probed {
     version: String,
     /// Where it was asked.
     resources: Option<Arc<[CellResource]>>,
+    /// It is to be asked again soon.
+    again: bool,
 }
 
 impl Registry {
@@ -149,6 +161,7 @@ impl Registry {
         let session = Arc::new(Session::new(id.clone(), cell.uid().to_owned(), api, access));
         self.known.lock().remove(id);
         self.fleet.enter(session.clone());
+        tokio::spawn(self.doubts.clone().watch(Arc::downgrade(&session), session.ended()));
         Ok(session)
     }
 
@@ -170,10 +183,12 @@ impl Registry {
     }
 
     async fn probe(&self, session: &Session) -> Probed {
-        let Known { standing, probes, version } = self.known.lock().get(&session.cell).cloned().unwrap_or_default();
+        let known = self.known.lock().get(&session.cell).cloned().unwrap_or_default();
+        let Known { standing, probes, looks, version } = known;
+        let looks = if session.take_doubt() { LOOKS } else { looks };
         let mut answer = session.api.ready().await;
         let (mut resources, mut said) = (None, version);
-        if answer.is_ok() && (!standing.is_ready() || probes % DISCOVER_EVERY == 0) {
+        if answer.is_ok() && (!standing.is_ready() || looks > 0 || probes % DISCOVER_EVERY == 0) {
             match discover(session).await {
                 Ok((version, found)) => (said, resources) = (version, Some(found)),
                 Err(error) => answer = Err(error),
@@ -181,16 +196,17 @@ impl Registry {
         }
         let standing = standing.after(answer.as_ref().copied());
         self.fleet.settle(session, standing.is_ready(), resources.clone());
-        let known = Known { standing: standing.clone(), probes: probes.wrapping_add(1), version: said.clone() };
+        let (probes, looks) = (probes.wrapping_add(1), looks.saturating_sub(1));
+        let known = Known { standing: standing.clone(), probes, looks, version: said.clone() };
         self.known.lock().insert(session.cell.clone(), known);
-        Probed { standing, version: said, resources }
+        Probed { standing, version: said, resources, again: looks > 0 }
     }
 
     /// A cell that cannot even be tried.
     fn unusable(&self, id: &CellId, error: &CellError) -> Probed {
         self.fleet.leave(id);
         let standing = Standing::default().after(Err(error));
-        Probed { standing, version: String::new(), resources: None }
+        Probed { standing, version: String::new(), resources: None, again: false }
     }
 
     /// Writes down what is not written yet: a cell that stays as it is costs no write.

@@ -13,6 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// How a cell is reached.
 #[derive(Clone, PartialEq, Eq)]
@@ -69,13 +70,28 @@ pub struct Session {
     pub api: Arc<dyn CellApi>,
     pub(super) access: Access,
     up: AtomicBool,
+    /// What it serves may not be what it served.
+    doubted: AtomicBool,
     /// What it serves. Replaced whole.
     resources: Mutex<Arc<[CellResource]>>,
+    /// Ends with the session, and with it whoever works for it.
+    ended: CancellationToken,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.ended.cancel();
+    }
 }
 
 impl Session {
     pub(super) fn new(cell: CellId, uid: String, api: Arc<dyn CellApi>, access: Access) -> Self {
-        Self { cell, uid, api, access, up: AtomicBool::new(false), resources: Mutex::new(Arc::new([])) }
+        let (up, doubted, resources) = (AtomicBool::new(false), AtomicBool::new(false), Mutex::new(Arc::default()));
+        Self { cell, uid, api, access, up, doubted, resources, ended: CancellationToken::new() }
+    }
+
+    pub(super) fn ended(&self) -> CancellationToken {
+        self.ended.clone()
     }
 
     /// Whether it answers.
@@ -87,10 +103,27 @@ impl Session {
         self.resources.lock().clone()
     }
 
-    /// The resource of a kind. Where the version is not served, another one of the same kind is not taken for it.
-    pub fn resource_of(&self, api_version: &str, kind: &str) -> Option<CellResource> {
+    /// A kind as the cell serves it, the preferred version first; nothing if it does not.
+    pub fn versions_of(&self, group: &str, kind: &str) -> Vec<CellResource> {
         let all = self.resources();
-        all.iter().find(|found| found.kind == kind && found.api_version() == api_version).cloned()
+        all.iter().filter(|found| found.group == group && found.kind == kind).cloned().collect()
+    }
+
+    /// A resource in a version that the cell serves; as it was, if it serves none.
+    pub fn served(&self, resource: CellResource) -> CellResource {
+        let all = self.resources();
+        let mut same = all.iter().filter(|found| found.group == resource.group && found.plural == resource.plural);
+        let exact = same.clone().find(|found| found.version == resource.version);
+        exact.or_else(|| same.next()).cloned().unwrap_or(resource)
+    }
+
+    /// Has it looked at anew what the cell serves.
+    pub fn doubt(&self) {
+        self.doubted.store(true, Ordering::Release);
+    }
+
+    pub(super) fn take_doubt(&self) -> bool {
+        self.doubted.swap(false, Ordering::AcqRel)
     }
 }
 

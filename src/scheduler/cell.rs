@@ -35,10 +35,11 @@ pub enum Serves {
 }
 
 impl Serves {
+    /// Whether the kind is served, in whatever version.
     pub fn holds(&self, kind: &Kind) -> bool {
         match self {
             Self::Everything => true,
-            Self::Listed(kinds) => kinds.contains(kind),
+            Self::Listed(kinds) => kinds.contains(kind) || kinds.iter().any(|served| served.name() == kind.name()),
         }
     }
 }

@@ -58,7 +58,8 @@ fn objection<'a>(rule: &Rule, at: usize, cell: &'a Cell, seen: &Seen<'a>) -> Res
 /// What is only asked of cells that do not have the object yet.
 fn newly(rule: &Rule, cell: &Cell, seen: &Seen<'_>) -> Result<(), Reason> {
     let kind = Kind::of(seen.object);
-    if !cell.serves.holds(&kind) {
+    let follows = rule.follow && seen.brings_definition;
+    if !follows && !cell.serves.holds(&kind) {
         return Err(Reason::NotServed(kind));
     }
     match affinity::untolerated(&rule.cells.tolerations, cell) {

@@ -22,6 +22,8 @@ pub struct Seen<'a> {
     pub before: &'a Before,
     /// Where others want it that refer to it.
     pub followed: &'a [Followed],
+    /// What its kind is can be told to cells that do not know it, by rules that let what is needed follow.
+    pub brings_definition: bool,
     pub mode: Mode,
 }
 

@@ -34,11 +34,13 @@ impl Terms {
     pub fn of(rules: &[Rule]) -> Self {
         let mut rules: Vec<&Rule> = rules.iter().collect();
         rules.sort_by(|a, b| a.name.cmp(&b.name));
+        let down = rules.iter().any(|rule| rule.status.down);
         Self {
             overrides: rules.iter().flat_map(|rule| rule.overrides.clone()).collect(),
             retain: rules.iter().flat_map(|rule| rule.retain.clone()).collect(),
-            status_up: status_up(&rules),
-            status_down: rules.iter().any(|rule| rule.status.down),
+            // What cells are told of a status cannot be made of what they say.
+            status_up: if down { StatusUp::Off } else { status_up(&rules) },
+            status_down: down,
             upsync: rules.iter().flat_map(|rule| rule.upsync.clone()).collect(),
             namespaces: rules.iter().find_map(|rule| rule.namespaces).unwrap_or_default(),
             strangers: rules.iter().find_map(|rule| rule.strangers).unwrap_or_default(),

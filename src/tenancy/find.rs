@@ -1,6 +1,7 @@
 //! Which workspace a request means, out of what is stored.
 
 use super::path::{self, Tree};
+use super::words;
 use super::words::{HOME, ITSELF, LOGICAL_CLUSTERS, ROOT, WORKSPACES};
 use apiserver::api::FindWorkspace;
 use apiserver::client::Client;
@@ -19,6 +20,14 @@ pub struct Finder {
 impl Finder {
     pub fn new(client: Client) -> Self {
         Self { client }
+    }
+}
+
+impl Finder {
+    /// The path of a workspace, as it says itself.
+    pub fn path_of(&self, workspace: &Workspace) -> Option<String> {
+        let itself = self.client.glance(&words::itself(&self.client, workspace).ok()?).ok()??;
+        Peek::of(&itself).text(&["metadata", "annotations", words::PATH]).map(|path| path.into_owned())
     }
 }
 

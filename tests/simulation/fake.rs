@@ -216,6 +216,18 @@ impl CellApi for FakeCell {
         })
     }
 
+    fn apply_status<'a>(&'a self, at: &'a CellPlace, object: &'a Value) -> Later<'a, Result<Value, CellError>> {
+        Box::pin(async move {
+            self.answer(|state| {
+                let at = place(at);
+                let mut there = state.objects.get(&at).cloned().ok_or(refused(404, "NotFound"))?;
+                there["status"] = object["status"].clone();
+                state.set(&at, there.clone());
+                Ok(there)
+            })
+        })
+    }
+
     fn merge<'a>(&'a self, at: &'a CellPlace, _: &'a Value) -> Later<'a, Result<Value, CellError>> {
         Box::pin(async { self.answer(|state| state.objects.get(&place(at)).cloned().ok_or(refused(404, "NotFound"))) })
     }

@@ -7,6 +7,7 @@ mod accounts;
 mod certificates;
 mod ingress_class;
 mod limits;
+mod mirrored;
 mod nodes;
 mod owners;
 mod priority;
@@ -19,6 +20,7 @@ mod tally;
 mod tolerations;
 mod usage;
 
+pub use mirrored::{MIRRORED, may_delete};
 pub use quota::charge;
 pub use tally::Tally;
 
@@ -101,7 +103,8 @@ const CHANGES: [Change; 9] = [
 ];
 
 /// After it was found to be valid. Quota comes last, and is charged together with the write: see [`charge`].
-const CHECKS: [Check; 9] = [
+const CHECKS: [Check; 10] = [
+    mirrored::check,
     limits::enforce,
     accounts::check_secrets,
     priority::check_default,

@@ -6,6 +6,7 @@ use super::owners::Author;
 use super::update::check_uid;
 use super::write::{How, Told};
 use super::{Filter, Resources};
+use crate::admission;
 use crate::auth::Authorized;
 use crate::catalog::{Collecting, ResourceDef};
 use crate::error::ApiError;
@@ -60,6 +61,7 @@ impl Change for Delete<'_> {
     async fn next(&self, old: &Object) -> Result<Next, ApiError> {
         let at = self.by.get();
         check_preconditions(at, old, self.options)?;
+        admission::may_delete(at.resource(), old, self.by.user())?;
         let question = Question {
             at: &at.within,
             part: Part::Main,

@@ -54,16 +54,16 @@ pub(super) fn cell(name: &str) -> CellPlace {
 }
 
 /// What a cell says of one condition.
-pub(super) fn condition<'a>(cell: &'a Value, kind: &str) -> Option<&'a Value> {
+pub(in crate::cli) fn condition<'a>(cell: &'a Value, kind: &str) -> Option<&'a Value> {
     cell["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
 }
 
-pub(super) fn is_ready(cell: &Value) -> bool {
+pub(in crate::cli) fn is_ready(cell: &Value) -> bool {
     condition(cell, "Ready").is_some_and(|ready| ready["status"] == "True")
 }
 
 /// Why a cell is not ready.
-pub(super) fn why_not(cell: &Value) -> String {
+pub(in crate::cli) fn why_not(cell: &Value) -> String {
     let message = condition(cell, "Ready").and_then(|ready| ready["message"].as_str());
     message.unwrap_or("nothing is known of it yet").to_owned()
 }

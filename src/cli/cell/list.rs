@@ -3,9 +3,9 @@
 use super::hub;
 use super::{Error, HubFlags};
 use crate::cli::answer;
+use crate::cli::columns::columns;
 use clap::Args;
 use serde_json::Value;
-use std::fmt::Write;
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Flags {
@@ -23,17 +23,7 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
 fn table(cells: &[Value], copies: &[Value]) -> String {
     let header = ["NAME", "READY", "VERSION", "REGION", "COPIES", "WHY"].map(str::to_owned);
     let rows: Vec<[String; 6]> = std::iter::once(header).chain(cells.iter().map(|cell| row(cell, copies))).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..5).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(line, "{cell:width$}   ");
-        }
-        let _ = writeln!(text, "{}", format!("{line}{}", row[5]).trim_end());
-    }
-    text
+    columns(&rows)
 }
 
 fn row(cell: &Value, copies: &[Value]) -> [String; 6] {

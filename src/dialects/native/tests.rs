@@ -56,6 +56,7 @@ fn check(spec: Value, object: &Value, expect: &[&str]) {
         workload: None,
         before: &before,
         followed: &[],
+        brings_definition: false,
         mode: Mode::Steady,
     };
     let placement = plan(&seen);
@@ -95,6 +96,7 @@ fn one_of_several_cells_can_be_picked() {
         workload: None,
         before: &before,
         followed: &[],
+        brings_definition: false,
         mode: Mode::Steady,
     };
     assert_eq!(plan(&seen).targets.len(), 1);

@@ -42,6 +42,9 @@ pub trait Rulebook: Send + Sync + 'static {
     /// The rules that speak for an object.
     fn rules_for(&self, workspace: &Workspace, object: &Value) -> Vec<Bound>;
 
+    /// What people call a workspace; its id, if it has no other name.
+    fn path_of(&self, workspace: &Workspace) -> String;
+
     /// What is known of a cell, read from its object.
     fn cell(&self, object: &Object) -> Cell;
 }

@@ -1,5 +1,6 @@
 //! What the scheduler remembers of cells and placements, so that a change finds the objects it concerns.
 
+use super::follow::Followers;
 use crate::scheduler::cell::Cell;
 use apiserver::place::Workspace;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -15,6 +16,9 @@ pub(super) struct Index {
     placements: HashMap<Key, BTreeSet<String>>,
     /// How many copies there are of an object, by its UID.
     copies: HashMap<String, usize>,
+    /// What resources of a group and kind are called, in whatever workspace they are defined.
+    plurals: HashMap<(String, String), BTreeSet<String>>,
+    pub(super) followers: Followers,
     /// Everything up to this is known.
     pub(super) revision: Revision,
 }
@@ -31,6 +35,16 @@ impl Index {
 
     pub(super) fn cells_of(&self, workspace: &Workspace) -> Vec<Cell> {
         self.cells.get(workspace).into_iter().flat_map(BTreeMap::values).cloned().collect()
+    }
+
+    pub(super) fn learn_kind(&mut self, group: &str, kind: &str, plural: &str) {
+        let plurals = self.plurals.entry((group.to_owned(), kind.to_owned())).or_default();
+        plurals.insert(plural.to_owned());
+    }
+
+    pub(super) fn plurals_of(&self, group: &str, kind: &str) -> Vec<String> {
+        let key = (group.to_owned(), kind.to_owned());
+        self.plurals.get(&key).into_iter().flatten().cloned().collect()
     }
 
     pub(super) fn learn_placement(&mut self, source: &Key, uid: &str, there: bool) {

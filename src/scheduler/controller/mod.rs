@@ -4,15 +4,16 @@
 //! until no cell has a copy of it; that there is none is believed only if it was known after the decision to withdraw.
 
 mod book;
+mod follow;
 mod index;
 mod record;
 mod source;
 mod workload;
 
 pub use book::{Bound, Concern, Rulebook};
-pub use record::targets_of;
+pub use record::{Manner, manner_of, targets_of};
 
-use super::{Mode, Placement, Seen, plan};
+use super::{Followed, Mode, Placement, Seen, plan};
 use crate::apis::definitions::{CLEANUP, PLACEMENTS};
 use crate::controller::{Action, Controller, Reconciler};
 use apiserver::client::Client;
@@ -24,7 +25,7 @@ use apiserver::place::{ObjectRef, Workspace};
 use apiserver::strategy::Part;
 use index::Index;
 use parking_lot::Mutex;
-use record::Decided;
+use record::{Decided, How};
 use serde_json::{Value, json};
 use source::Everything;
 use std::collections::BTreeMap;
@@ -81,11 +82,14 @@ impl Reconciler for Scheduler {
             waits |= self.retire(&workspace, former).await? == Retired::Waiting;
         }
         if let (Some(at), Some(source)) = (&at, &source) {
-            waits |= self.place(at, source).await? == Retired::Waiting;
+            waits |= self.place(key, at, source).await? == Retired::Waiting;
         }
         Ok(if waits { Action::After(LAG) } else { Action::Done })
     }
 }
+
+/// Who refers to an object, by the workspace of the cells they are in; and in what manner they are there.
+type Led = (BTreeMap<Workspace, Vec<Followed>>, Option<Manner>);
 
 /// How far a withdrawal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,27 +109,51 @@ enum Changed {
 }
 
 impl Scheduler {
-    async fn place(&self, at: &ObjectRef, source: &Object) -> Result<Retired, ApiError> {
+    async fn place(&self, key: &Key, at: &ObjectRef, source: &Object) -> Result<Retired, ApiError> {
         let tree = Value::from(source.clone());
-        let rules = if source.is_deleting() { Vec::new() } else { self.book.rules_for(at.workspace(), &tree) };
-        if rules.is_empty() {
+        let (mut rules, mut led) = (Vec::new(), Led::default());
+        if !source.is_deleting() {
+            rules = self.book.rules_for(at.workspace(), &tree);
+            led = self.index.lock().followers.of(key);
+        }
+        if rules.is_empty() && led.0.is_empty() {
             return self.withdraw(at, source).await;
         }
         let place = self.record_of(at.workspace(), source.uid())?;
         let written = self.client.get(&place).await?;
-        let decided = self.decide(&tree, &rules, written.as_ref());
+        let decided = self.decide(at, &tree, &rules, &led.0, written.as_ref());
         let somewhere = decided.iter().any(|decided| !decided.placement.targets.is_empty());
         if somewhere && self.hold(at, source).await? == Changed::Meanwhile {
             return Ok(Retired::Waiting);
         }
         let rules: Vec<_> = rules.into_iter().map(|bound| bound.rule).collect();
-        let wanted = record::write(record::source(at, source), &decided, &rules);
+        let how = How {
+            rules: &rules,
+            manner: led.1.filter(|_| rules.is_empty()).unwrap_or_else(|| Manner::of(&rules)),
+            references: self.references(at, &tree, &rules)?,
+        };
+        let wanted = record::write(record::source(at, source), &decided, &how);
         self.write(&place, written.as_ref(), &wanted).await
     }
 
-    /// Each workspace that has rules for the object decides about its own cells.
-    fn decide(&self, object: &Value, rules: &[Bound], written: Option<&Object>) -> Vec<Decided> {
-        let mut homes: BTreeMap<&Workspace, Vec<super::Rule>> = BTreeMap::new();
+    /// What goes where this object goes.
+    fn references(&self, at: &ObjectRef, object: &Value, rules: &[super::Rule]) -> Result<Vec<Value>, ApiError> {
+        if !rules.iter().any(|rule| rule.follow) {
+            return Ok(Vec::new());
+        }
+        Ok(follow::references(at, object, &*self.client.catalog(at.workspace())?))
+    }
+
+    /// Each workspace that has rules for the object, or for those that refer to it, decides about its own cells.
+    fn decide(
+        &self,
+        at: &ObjectRef,
+        object: &Value,
+        rules: &[Bound],
+        led: &BTreeMap<Workspace, Vec<Followed>>,
+        written: Option<&Object>,
+    ) -> Vec<Decided> {
+        let mut homes: BTreeMap<&Workspace, Vec<super::Rule>> = led.keys().map(|home| (home, Vec::new())).collect();
         for Bound { home, rule } in rules {
             homes.entry(home).or_default().push(rule.clone());
         }
@@ -139,7 +167,8 @@ impl Scheduler {
                 cells: &cells,
                 workload: workload.as_ref(),
                 before: &before,
-                followed: &[],
+                followed: led.get(home).map(Vec::as_slice).unwrap_or_default(),
+                brings_definition: follow::definition_of(at).is_some(),
                 mode: Mode::Steady,
             };
             let placement: Placement = plan(&seen);

@@ -1,7 +1,7 @@
 //! Placements as objects: how a decision is written down and read back.
 
 use crate::apis::fnv;
-use crate::scheduler::rule::Rule;
+use crate::scheduler::rule::{Namespaces, Rule, Strangers};
 use crate::scheduler::{Because, Before, Placement, Target, Terms};
 use apiserver::object::Object;
 use apiserver::place::{ObjectRef, Workspace};
@@ -10,6 +10,39 @@ use std::collections::BTreeMap;
 
 /// Refusals that are written down of one object: enough to understand a decision, not as many as there are cells.
 const REFUSED_MAX: usize = 20;
+
+/// In what manner copies are in cells, as far as those who follow each other have to agree about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    pub namespaces: Namespaces,
+    pub strangers: Strangers,
+    /// Whether cells get to see the status of the source.
+    pub status_down: bool,
+}
+
+impl Manner {
+    pub(super) fn of(rules: &[Rule]) -> Self {
+        let terms = Terms::of(rules);
+        Self { namespaces: terms.namespaces, strangers: terms.strangers, status_down: terms.status_down }
+    }
+
+    fn told(self) -> Value {
+        let namespaces = if self.namespaces == Namespaces::Same { "Same" } else { "ByUid" };
+        let strangers = if self.strangers == Strangers::Adopt { "Adopt" } else { "Leave" };
+        let status = if self.status_down { "Down" } else { "Up" };
+        json!({ "namespaces": namespaces, "strangers": strangers, "status": status })
+    }
+}
+
+/// In what manner a placement wants an object to be in cells.
+pub fn manner_of(record: &Object) -> Manner {
+    let says = |key: &str, word: &str| record.text(&["spec", "manner", key]) == word;
+    Manner {
+        namespaces: if says("namespaces", "Same") { Namespaces::Same } else { Namespaces::ByUid },
+        strangers: if says("strangers", "Adopt") { Strangers::Adopt } else { Strangers::Leave },
+        status_down: says("status", "Down"),
+    }
+}
 
 /// What was decided for the cells of one workspace.
 pub(super) struct Decided {
@@ -25,8 +58,15 @@ pub(super) fn source(at: &ObjectRef, object: &Object) -> Value {
     })
 }
 
+/// What else is written down with a decision.
+pub(super) struct How<'a> {
+    pub(super) rules: &'a [Rule],
+    pub(super) manner: Manner,
+    pub(super) references: Vec<Value>,
+}
+
 /// The decision as it is written down.
-pub(super) fn write(source: Value, decided: &[Decided], rules: &[Rule]) -> Value {
+pub(super) fn write(source: Value, decided: &[Decided], how: &How<'_>) -> Value {
     let mut cells: Vec<Value> = Vec::new();
     let (mut refused, mut refusals, mut groups, mut troubles) = (Vec::new(), 0, Vec::new(), Vec::new());
     for Decided { home, placement } in decided {
@@ -42,7 +82,10 @@ pub(super) fn write(source: Value, decided: &[Decided], rules: &[Rule]) -> Value
         troubles.extend(placement.troubles.iter().map(told));
     }
     let status = json!({ "refused": refused, "refusals": refusals, "troubles": troubles });
-    let spec = json!({ "source": source, "cells": cells, "groups": groups, "terms": terms(rules) });
+    let spec = json!({
+        "source": source, "cells": cells, "groups": groups, "terms": terms(how.rules),
+        "manner": how.manner.told(), "references": how.references,
+    });
     json!({ "spec": spec, "status": status })
 }
 
@@ -50,7 +93,8 @@ pub(super) fn write(source: Value, decided: &[Decided], rules: &[Rule]) -> Value
 pub(super) fn withdrawn(record: &Object) -> Value {
     let source = record.pointer(&["spec", "source"]).cloned().unwrap_or_default();
     let status = json!({ "refused": [], "refusals": 0, "troubles": [] });
-    json!({ "spec": { "source": source, "cells": [], "groups": [], "terms": "" }, "status": status })
+    let spec = json!({ "source": source, "cells": [], "groups": [], "terms": "", "references": [] });
+    json!({ "spec": spec, "status": status })
 }
 
 /// Changes when anything does that copies are made by, so that those who make them notice.

@@ -1,18 +1,25 @@
 //! What wakes the scheduler: objects that rules select, the rules, the cells, and what became of earlier decisions.
 
 use super::book::{Concern, Rulebook};
+use super::follow;
 use super::index::Index;
 use crate::apis::change;
 use crate::apis::definitions::{CELLS, COPIES, GROUP, PLACEMENTS};
 use crate::controller::Source;
+use apiserver::catalog::ResourceDef;
 use apiserver::client::{Client, Follow, Seen};
+use apiserver::error::ApiError;
 use apiserver::keyspace::{self, Parts};
 use apiserver::object::{Object, Peek};
 use apiserver::place::{Collection, Workspace};
 use parking_lot::Mutex;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use storage::{Key, ReadError, Revision, Version};
+use storage::{Key, ReadError, Revision, Scan, Version};
+
+/// Where workspaces say which kinds they have of their own.
+const DEFINITIONS: (&str, &str, &str) = ("apiextensions.k8s.io", "v1", "customresourcedefinitions");
 
 /// Follows everything; what no rule speaks of costs a look at its kind.
 pub(super) struct Everything {
@@ -85,7 +92,13 @@ impl Everything {
     fn of_object(&self, parts: Parts<'_>, seen: &Seen) -> Option<Key> {
         let version = seen.now.as_ref().or(seen.before.as_ref())?;
         let kind = Peek::new(version).text(&["kind"])?;
-        if !self.book.selects(parts.group, &kind) && !self.index.lock().is_placed(&seen.key) {
+        if parts.group == DEFINITIONS.0 && parts.resource == DEFINITIONS.2 {
+            self.learn_kind(version);
+        }
+        let index = self.index.lock();
+        let known = index.is_placed(&seen.key) || index.followers.is_followed(&seen.key);
+        drop(index);
+        if !known && !self.book.selects(parts.group, &kind) {
             return None;
         }
         let told_only = match (&seen.before, &seen.now) {
@@ -93,6 +106,13 @@ impl Everything {
             _ => false,
         };
         (!told_only).then(|| seen.key.clone())
+    }
+
+    /// Kinds that workspaces define have names that only they know.
+    fn learn_kind(&self, definition: &Version) {
+        let word = |path: &[&str]| Peek::new(definition).text(path).unwrap_or_default();
+        let names = (word(&["spec", "group"]), word(&["spec", "names", "kind"]), word(&["spec", "names", "plural"]));
+        self.index.lock().learn_kind(&names.0, &names.1, &names.2);
     }
 
     fn of_cell(&self, workspace: &Workspace, name: &str, seen: &Seen) -> Vec<Key> {
@@ -106,13 +126,21 @@ impl Everything {
     fn of_placement(&self, workspace: &Workspace, uid: &str, seen: &Seen) -> Vec<Key> {
         let Some(version) = seen.now.as_ref().or(seen.before.as_ref()) else { return Vec::new() };
         let Some(source) = self.source_of(workspace, version) else { return Vec::new() };
-        self.index.lock().learn_placement(&source, uid, seen.now.is_some());
-        vec![source]
+        let key_of = |named: &Value| self.key_of(workspace, named);
+        let leader = object(seen.now.as_ref()).map(|record| follow::leader(&record, key_of));
+        let mut index = self.index.lock();
+        index.learn_placement(&source, uid, seen.now.is_some());
+        let concerned = index.followers.learn((workspace.clone(), uid.to_owned()), leader);
+        concerned.into_iter().chain([source]).collect()
     }
 
     /// The key of the object that a record is about.
     fn source_of(&self, workspace: &Workspace, record: &Version) -> Option<Key> {
-        let source: Value = Peek::new(record).value(&["spec", "source"])?;
+        self.key_of(workspace, &Peek::new(record).value(&["spec", "source"])?)
+    }
+
+    /// The key of an object that a record names.
+    fn key_of(&self, workspace: &Workspace, source: &Value) -> Option<Key> {
         let word = |key: &str| source[key].as_str().unwrap_or_default();
         let group = word("apiVersion").split_once('/').map_or("", |(group, _)| group);
         let resource = self.client.stored_as(workspace, (group, word("resource")))?;
@@ -126,15 +154,30 @@ impl Everything {
         let mut keys = Vec::new();
         let Ok(catalog) = self.client.catalog(workspace) else { return keys };
         for (api_version, kind) in &concern.kinds {
-            let Some(resource) = catalog.of_kind(api_version, kind) else { continue };
-            let scan = if concern.everywhere {
-                Ok(self.client.scan_everywhere(resource))
-            } else {
-                let (resource, workspace) = (resource.clone(), workspace.clone());
-                self.client.scan(&Collection { resource, workspace, namespace: None })
+            let resource = catalog.of_kind(api_version, kind);
+            let scans = match resource {
+                _ if concern.everywhere => self.everywhere(api_version, kind, resource),
+                None => continue,
+                Some(resource) => {
+                    let (resource, workspace) = (resource.clone(), workspace.clone());
+                    vec![self.client.scan(&Collection { resource, workspace, namespace: None })]
+                }
             };
-            keys.extend(scan.into_iter().flatten().filter_map(Result::ok).map(|entry| entry.key));
+            keys.extend(scans.into_iter().flatten().flatten().filter_map(Result::ok).map(|entry| entry.key));
         }
         keys
+    }
+
+    /// What there is of a kind in all workspaces, whoever defines it.
+    fn everywhere(
+        &self,
+        api_version: &str,
+        kind: &str,
+        resource: Option<&Arc<ResourceDef>>,
+    ) -> Vec<Result<Scan, ApiError>> {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let mut plurals: BTreeSet<String> = self.index.lock().plurals_of(group, kind).into_iter().collect();
+        plurals.extend(resource.map(|resource| resource.stored.plural.clone()));
+        plurals.iter().map(|plural| self.client.scan_named(group, plural)).collect()
     }
 }

@@ -76,8 +76,16 @@ fn what_others_refer_to_goes_where_they_are() {
     let object = object();
     let rules = [named("a", &["m1"], None)];
     let (cells, before) = (fleet.cells.as_slice(), &fleet.before);
-    let seen =
-        Seen { object: &object, rules: &rules, cells, workload: None, before, followed: &followed, mode: Mode::Steady };
+    let seen = Seen {
+        object: &object,
+        rules: &rules,
+        cells,
+        workload: None,
+        before,
+        followed: &followed,
+        brings_definition: false,
+        mode: Mode::Steady,
+    };
     let placement = plan(&seen);
     assert_eq!(because(&placement), [vec!["a"], vec!["apps/api", "apps/web"]]);
     let placement = plan(&Seen { rules: &[], ..seen });

@@ -14,6 +14,8 @@ pub(super) struct Actual {
     pub(super) source: String,
     /// Which fields are ours there: others take them away from us by writing them.
     pub(super) fields: String,
+    /// The same for its status.
+    pub(super) status_fields: String,
     pub(super) generation: i64,
     pub(super) deleting: bool,
     pub(super) status: Option<Value>,
@@ -26,6 +28,7 @@ impl Actual {
             uid: metadata["uid"].as_str().unwrap_or_default().to_owned(),
             source: marks::source_of(object).unwrap_or_default().to_owned(),
             fields: marks::fields_of(object),
+            status_fields: marks::status_fields_of(object),
             generation: metadata["generation"].as_i64().unwrap_or_default(),
             deleting: metadata["deletionTimestamp"].is_string(),
             status: object.get("status").filter(|status| !status.is_null()).cloned(),

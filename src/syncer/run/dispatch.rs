@@ -5,6 +5,7 @@ use crate::apis::change;
 use crate::apis::definitions::{CELLS, COPIES, GROUP, PLACEMENTS};
 use crate::controller::{Mailbox, Source};
 use crate::fleet::{CellId, CopyFacts, CopyId, Ledger};
+use crate::scheduler::controller::manner_of;
 use apiserver::client::{Client, Follow, Seen};
 use apiserver::keyspace::{self, Parts};
 use apiserver::object::{Object, Peek};
@@ -29,9 +30,18 @@ pub(super) struct Post {
 /// Where placements want objects to be. It holds as much as there are placements.
 #[derive(Debug, Default)]
 struct Wanted {
-    placements: HashMap<(Workspace, String), (Option<Key>, BTreeSet<CellId>)>,
+    placements: HashMap<(Workspace, String), Known>,
     by_source: HashMap<Key, BTreeSet<(Workspace, String)>>,
     by_cell: HashMap<CellId, BTreeSet<CopyId>>,
+}
+
+/// What matters of a placement.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    source: Option<Key>,
+    cells: BTreeSet<CellId>,
+    /// Cells are told of the status of the source.
+    status_down: bool,
 }
 
 impl Post {
@@ -129,9 +139,10 @@ impl Dispatch {
     fn of_placement(&self, parts: Parts<'_>, seen: &Seen) {
         let key = (Workspace::new(parts.workspace), parts.name.to_owned());
         let record = seen.now.as_ref().and_then(|version| Object::parse(&version.value).ok());
-        let (source, cells) = record.as_ref().map_or((None, BTreeSet::new()), |record| self.read(&key.0, record));
+        let known = record.as_ref().map(|record| self.read(&key.0, record)).unwrap_or_default();
+        let cells = known.cells.clone();
         let mut wanted = self.post.wanted.lock();
-        let before = wanted.replace(&key, source, &cells);
+        let before = wanted.replace(&key, known);
         drop(wanted);
         for cell in cells.union(&before) {
             self.post.put(cell, records::id(&key.0, &key.1, cell));
@@ -139,13 +150,14 @@ impl Dispatch {
         self.post.reports.put(key);
     }
 
-    fn read(&self, workspace: &Workspace, record: &Object) -> (Option<Key>, BTreeSet<CellId>) {
+    fn read(&self, workspace: &Workspace, record: &Object) -> Known {
         let named = record.pointer(&["spec", "source"]).unwrap_or(&Value::Null);
         let place = records::source_place(&self.client, workspace, named);
         let word = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
         let cells = record.items(&["spec", "cells"]);
         let cells = cells.map(|entry| CellId::new(&word(entry, "workspace"), &word(entry, "name"))).collect();
-        (place.and_then(|place| keyspace::key(&place).ok()), cells)
+        let source = place.and_then(|place| keyspace::key(&place).ok());
+        Known { source, cells, status_down: manner_of(record).status_down }
     }
 
     /// A cell that leaves keeps nothing, also not what would stay otherwise.
@@ -175,14 +187,13 @@ impl Dispatch {
             (Some(before), Some(now)) => !change::of_what_is_asked_for(Peek::new(before), Peek::new(now)),
             _ => false,
         };
-        if told_only {
-            return;
-        }
         let wanted = self.post.wanted.lock();
         let Some(placements) = wanted.by_source.get(&seen.key) else { return };
         for key in placements {
-            let Some((_, cells)) = wanted.placements.get(key) else { continue };
-            for cell in cells {
+            let Some(known) = wanted.placements.get(key).filter(|known| known.status_down || !told_only) else {
+                continue;
+            };
+            for cell in &known.cells {
                 self.post.put(cell, records::id(&key.0, &key.1, cell));
             }
         }
@@ -195,13 +206,8 @@ fn uid(version: &Version) -> Option<String> {
 
 impl Wanted {
     /// Answers with the cells that it was wanted in before.
-    fn replace(
-        &mut self,
-        key: &(Workspace, String),
-        source: Option<Key>,
-        cells: &BTreeSet<CellId>,
-    ) -> BTreeSet<CellId> {
-        let (former, before) = self.placements.remove(key).unwrap_or_default();
+    fn replace(&mut self, key: &(Workspace, String), known: Known) -> BTreeSet<CellId> {
+        let Known { source: former, cells: before, .. } = self.placements.remove(key).unwrap_or_default();
         for cell in &before {
             if let Some(ids) = self.by_cell.get_mut(cell) {
                 ids.remove(&records::id(&key.0, &key.1, cell));
@@ -215,14 +221,14 @@ impl Wanted {
                 self.by_source.remove(former);
             }
         }
-        for cell in cells {
+        for cell in &known.cells {
             self.by_cell.entry(cell.clone()).or_default().insert(records::id(&key.0, &key.1, cell));
         }
-        if let Some(source) = &source {
+        if let Some(source) = &known.source {
             self.by_source.entry(source.clone()).or_default().insert(key.clone());
         }
-        if source.is_some() || !cells.is_empty() {
-            self.placements.insert(key.clone(), (source, cells.clone()));
+        if known.source.is_some() || !known.cells.is_empty() {
+            self.placements.insert(key.clone(), known);
         }
         before
     }

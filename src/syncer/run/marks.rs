@@ -17,9 +17,19 @@ pub(super) fn source_of(object: &Value) -> Option<&str> {
 
 /// A hash of the fields that are ours. Whoever changes one of them takes it from us, and this changes.
 pub(super) fn fields_of(object: &Value) -> String {
+    owned(object, None)
+}
+
+/// The same for the fields of its status.
+pub(super) fn status_fields_of(object: &Value) -> String {
+    owned(object, Some("status"))
+}
+
+fn owned(object: &Value, subresource: Option<&str>) -> String {
     let managers = object["metadata"]["managedFields"].as_array().into_iter().flatten();
     let ours = |entry: &&Value| {
-        entry["manager"] == FIELD_MANAGER && entry["operation"] == "Apply" && entry.get("subresource").is_none()
+        let part = entry.get("subresource").and_then(Value::as_str).filter(|part| !part.is_empty());
+        entry["manager"] == FIELD_MANAGER && entry["operation"] == "Apply" && part == subresource
     };
     let fields = managers.filter(ours).map(|entry| entry["fieldsV1"].to_string()).collect::<String>();
     if fields.is_empty() { String::new() } else { format!("{:016x}", fnv::hash_64(fields.as_bytes())) }

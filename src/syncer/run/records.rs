@@ -73,6 +73,14 @@ pub(super) fn cell_place(record: &Object, resource: CellResource) -> CellPlace {
     CellPlace { resource, namespace, name: record.text(&["spec", "object", "name"]).to_owned() }
 }
 
+/// Whether a record is about this object of the cell, in whatever version.
+pub(super) fn is_about(record: &Object, place: &CellPlace) -> bool {
+    let word = |key: &str| record.text(&["spec", "object", key]);
+    let CellPlace { resource, namespace, name } = place;
+    (word("group"), word("resource")) == (&resource.group, &resource.plural)
+        && (word("namespace"), word("name")) == (namespace.as_deref().unwrap_or_default(), name)
+}
+
 /// The resource of the cell that a record is about, as the record has it.
 pub(super) fn resource(record: &Object) -> CellResource {
     let word = |key: &str| record.text(&["spec", "object", key]).to_owned();

@@ -10,6 +10,9 @@ pub(super) struct Recorded {
     /// The UID that the object has in the cell; empty if it is not known to be there.
     pub(super) uid: String,
     pub(super) fields: String,
+    /// The same of its status.
+    pub(super) status_hash: String,
+    pub(super) status_fields: String,
     /// The object was there before us and is not ours.
     pub(super) found: bool,
     /// It is about another object of the cell than what is wanted now.
@@ -22,11 +25,15 @@ pub(super) struct Situation<'a> {
     pub(super) source: &'a str,
     /// The hash of what is wanted, if anything is.
     pub(super) wanted: Option<&'a str>,
+    /// The same of the status that the cell gets to see, if it does.
+    pub(super) status: Option<&'a str>,
     pub(super) recorded: Option<&'a Recorded>,
     pub(super) known: &'a Known,
     /// The namespace that it goes into is there.
     pub(super) has_namespace: bool,
     pub(super) suspended: bool,
+    /// It can be made, and the cell serves its kind.
+    pub(super) possible: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +49,10 @@ pub(super) enum Step {
     LookAndApply,
     /// It is known to be ours.
     Apply,
+    /// Only its status is not what it should be.
+    ApplyStatus,
+    /// It cannot be made: say why.
+    Explain,
     /// Somebody deletes it there; when it is gone, it is made anew.
     AwaitEnd,
     /// Take it back.
@@ -60,6 +71,7 @@ pub(super) fn step(seen: &Situation<'_>) -> Step {
         Some(_) if recorded.elsewhere => Step::Withdraw,
         Some(_) if recorded.found => Step::Nothing,
         Some(_) if seen.suspended => Step::Nothing,
+        Some(_) if !seen.possible => Step::Explain,
         Some(_) if !seen.has_namespace => Step::Namespace,
         Some(hash) => towards(hash, recorded, seen),
     }
@@ -70,10 +82,12 @@ fn towards(hash: &str, recorded: &Recorded, seen: &Situation<'_>) -> Step {
         Known::Nothing => Step::Watch,
         Known::Present(actual) if actual.source == seen.source && actual.deleting => Step::AwaitEnd,
         Known::Present(actual) if actual.source == seen.source => {
-            if stands(hash, recorded, actual) {
-                Step::Nothing
-            } else {
+            if !stands(hash, recorded, actual) {
                 Step::Apply
+            } else if seen.status.is_some_and(|hash| !status_stands(hash, recorded, actual)) {
+                Step::ApplyStatus
+            } else {
+                Step::Nothing
             }
         }
         Known::Present(_) | Known::Absent => Step::LookAndApply,
@@ -85,6 +99,10 @@ fn stands(hash: &str, recorded: &Recorded, actual: &Actual) -> bool {
     recorded.hash == hash && recorded.uid == actual.uid && recorded.fields == actual.fields
 }
 
+fn status_stands(hash: &str, recorded: &Recorded, actual: &Actual) -> bool {
+    recorded.status_hash == hash && recorded.status_fields == actual.status_fields
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,7 +112,15 @@ mod tests {
     }
 
     fn there() -> Actual {
-        Actual { uid: "u".into(), source: "s".into(), fields: "f".into(), generation: 1, deleting: false, status: None }
+        Actual {
+            uid: "u".into(),
+            source: "s".into(),
+            fields: "f".into(),
+            status_fields: String::new(),
+            generation: 1,
+            deleting: false,
+            status: None,
+        }
     }
 
     /// What follows when everything is as it should be, changed by `change`.
@@ -102,15 +128,35 @@ mod tests {
     fn check(change: impl FnOnce(&mut Option<&str>, &mut Option<Recorded>, &mut Known), expect: Step) {
         let (mut wanted, mut record, mut known) = (Some("h"), Some(recorded()), Known::Present(there()));
         change(&mut wanted, &mut record, &mut known);
-        let seen = Situation {
-            source: "s",
-            wanted,
-            recorded: record.as_ref(),
-            known: &known,
-            has_namespace: true,
-            suspended: false,
+        assert_eq!(step(&situation(wanted, record.as_ref(), &known)), expect);
+    }
+
+    fn situation<'a>(wanted: Option<&'a str>, recorded: Option<&'a Recorded>, known: &'a Known) -> Situation<'a> {
+        let (has_namespace, suspended, possible) = (true, false, true);
+        Situation { source: "s", wanted, status: None, recorded, known, has_namespace, suspended, possible }
+    }
+
+    #[test]
+    fn a_status_is_told_when_all_else_stands() {
+        let (mut recorded, known) = (recorded(), Known::Present(there()));
+        let next = |status: &str, recorded: &Recorded| {
+            step(&Situation { status: Some(status), ..situation(Some("h"), Some(recorded), &known) })
         };
-        assert_eq!(step(&seen), expect);
+        assert_eq!(next("t", &recorded), Step::ApplyStatus);
+        recorded.status_hash = "t".into();
+        assert_eq!(next("t", &recorded), Step::Nothing);
+        recorded.status_fields = "what the cell has taken from us".into();
+        assert_eq!(next("t", &recorded), Step::ApplyStatus);
+        recorded.hash = "other".into();
+        assert_eq!(next("t", &recorded), Step::Apply);
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_explained_and_still_taken_back() {
+        let (recorded, known) = (recorded(), Known::Nothing);
+        let impossible = |wanted| Situation { possible: false, ..situation(wanted, Some(&recorded), &known) };
+        assert_eq!(step(&impossible(Some("h"))), Step::Explain);
+        assert_eq!(step(&impossible(None)), Step::Withdraw);
     }
 
     fn present(change: impl FnOnce(&mut Actual)) -> Known {

@@ -4,11 +4,13 @@
 use super::actual::Actuals;
 use super::dispatch::Post;
 use super::records;
+use super::upsync::Upsyncs;
 use super::watches::Watches;
 use super::wish::Wishes;
 use super::worker::Worker;
 use crate::apis::definitions::CELLS;
 use crate::controller::Controller;
+use crate::fleet::api::CellResource;
 use crate::fleet::{CellId, Fleet, Ledger, Session};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -37,6 +39,8 @@ struct Running {
     session: Arc<Session>,
     stop: CancellationToken,
     task: JoinHandle<()>,
+    /// What the cell served when its copies were last told of it.
+    served: Arc<[CellResource]>,
 }
 
 impl Supervisor {
@@ -81,8 +85,24 @@ impl Supervisor {
                 }
             }
         }
+        for (cell, running) in running.iter_mut() {
+            self.retry_refused(cell, running);
+        }
         for (cell, session) in up {
             running.entry(cell).or_insert_with(|| self.start(session, stop));
+        }
+    }
+
+    /// A cell that serves other kinds by now may take what it could not.
+    fn retry_refused(&self, cell: &CellId, running: &mut Running) {
+        let served = running.session.resources();
+        if served == running.served {
+            return;
+        }
+        running.served = served;
+        let mailbox = self.post.mailbox(cell);
+        for id in self.ledger.in_cell(cell) {
+            mailbox.put(id);
         }
     }
 
@@ -94,6 +114,7 @@ impl Supervisor {
         for id in self.post.wanted_in(&session.cell).into_iter().chain(self.ledger.in_cell(&session.cell)) {
             mailbox.put(id);
         }
+        let upsyncs = Upsyncs::new(&self.wishes, &session, &self.ledger, &stop);
         let worker = Worker {
             client: self.client.clone(),
             session: session.clone(),
@@ -102,15 +123,18 @@ impl Supervisor {
             hub: self.hub.clone(),
             actuals,
             watches: watches.clone(),
+            upsyncs: upsyncs.clone(),
         };
         let controller = Controller::new(worker).mailbox(&mailbox).workers(COPIES_AT_ONCE);
         let (fleet, until) = (self.fleet.clone(), stop.clone());
         let task = tokio::spawn(async move {
             controller.run(until).await;
             watches.stopped().await;
+            upsyncs.stopped().await;
             fleet.nudge();
         });
-        Running { session, stop, task }
+        let served = session.resources();
+        Running { session, stop, task, served }
     }
 
     /// Forgets the copies in cells that were removed on purpose without having been emptied.

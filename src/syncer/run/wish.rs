@@ -7,15 +7,15 @@ use crate::apis::definitions::CELLS;
 use crate::apis::fnv;
 use crate::fleet::api::{CellPlace, CellResource};
 use crate::fleet::{CopyId, Ledger, Session};
-use crate::scheduler::controller::{Rulebook, targets_of};
-use crate::scheduler::rule::Strangers;
-use crate::scheduler::{Cell, Target, Terms};
+use crate::scheduler::controller::{Rulebook, manner_of, targets_of};
+use crate::scheduler::rule::{Strangers, Upsync};
+use crate::scheduler::{Because, Cell, Target, Terms};
 use crate::syncer::{Order, Origin, mark, namespace_in_cell, render};
 use apiserver::catalog::ResourceDef;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
-use apiserver::place::{ObjectRef, Workspace};
+use apiserver::place::{Collection, ObjectRef, Workspace};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,7 +44,18 @@ pub(super) struct Wish {
     /// It stays in the cell when it is no longer wanted.
     pub(super) preserve: bool,
     /// Why it cannot be made.
-    pub(super) problem: Option<String>,
+    pub(super) problem: Option<Problem>,
+    /// What the cell gets to see of the source's status, and its hash.
+    pub(super) status: Option<(Value, String)>,
+    /// Objects that are born in the cell because of it and shown here.
+    pub(super) upsync: Vec<Upsync>,
+}
+
+/// Why something cannot be made: one word, and what a person can do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) reason: &'static str,
+    pub(super) message: String,
 }
 
 /// What a wish is made of.
@@ -55,6 +66,7 @@ struct Parts<'a> {
     terms: &'a Terms,
     targets: &'a [Target],
     cell: &'a Cell,
+    resource: CellResource,
 }
 
 #[derive(Clone)]
@@ -75,9 +87,14 @@ impl Wishes {
         let Some(at) = records::source_place(&self.client, &id.workspace, &named) else { return Ok(None) };
         let source = self.client.get(&at).await?.filter(|source| source.uid() == records::source_of(id));
         let Some(source) = source else { return Ok(None) };
-        let rules = self.book.rules_for(&id.workspace, &Value::from(source.clone()));
-        let rules: Vec<_> = rules.into_iter().map(|bound| bound.rule).collect();
-        let terms = Terms::of(&rules);
+        let terms = self.terms(&id.workspace, &source.clone().into(), &placement);
+        let (at, resource, missing) = self.served(at, session)?;
+        let source = if source.api_version() == at.resource().api_version() {
+            source
+        } else {
+            let Some(source) = self.client.get(&at).await? else { return Ok(None) };
+            source
+        };
         let namespace = self.namespace_of(&at).await?;
         if at.namespace().is_some() && namespace.is_none() {
             return Ok(None);
@@ -89,8 +106,51 @@ impl Wishes {
             terms: &terms,
             targets: &targets_of(&placement, &session.cell.workspace),
             cell: &self.facts(session, &terms).await?,
+            resource,
         };
-        Ok(Some(self.make(&parts, named)))
+        let mut wish = self.make(&parts, named);
+        wish.problem = missing.or(wish.problem);
+        // A definition that is there already, whoever brought it, is as good.
+        let follows = |because: &Because| matches!(because, Because::Follows(_));
+        let only_follows = |target: &Target| target.cell == session.cell.name && target.because.iter().all(follows);
+        wish.tolerates_strangers = is_definition(&wish.place.resource) && parts.targets.iter().any(only_follows);
+        Ok(Some(wish))
+    }
+
+    /// On what terms an object is in cells: those of its rules, or of whoever it follows.
+    pub(super) fn terms(&self, workspace: &Workspace, source: &Value, placement: &Object) -> Terms {
+        let rules = self.book.rules_for(workspace, source);
+        let rules: Vec<_> = rules.into_iter().map(|bound| bound.rule).collect();
+        let manner = manner_of(placement);
+        Terms { namespaces: manner.namespaces, strangers: manner.strangers, ..Terms::of(&rules) }
+    }
+
+    /// The source and its resource in a version that the cell serves and this server knows; or what is missing.
+    fn served(&self, at: ObjectRef, session: &Session) -> Result<(ObjectRef, CellResource, Option<Problem>), ApiError> {
+        let own = in_cells(at.resource());
+        let all = session.versions_of(&own.group, &own.kind);
+        if session.resources().is_empty() {
+            return Ok((at, own, None));
+        }
+        if let Some(same) = all.iter().find(|served| served.version == own.version) {
+            return Ok((at, same.clone(), None));
+        }
+        let catalog = self.client.catalog(at.workspace())?;
+        for served in &all {
+            if let Some(resource) = catalog.find(&own.group, &served.version, &at.resource().plural) {
+                let within = Collection { resource: resource.clone(), ..at.within };
+                return Ok((ObjectRef { within, name: at.name }, served.clone(), None));
+            }
+        }
+        let message = match all.is_empty() {
+            true => format!("the cell does not serve {} of {}", own.kind, own.api_version()),
+            false => {
+                let versions: Vec<&str> = all.iter().map(|served| served.version.as_str()).collect();
+                format!("the cell serves {} only as {}, not as {}", own.kind, versions.join(", "), own.version)
+            }
+        };
+        let reason = if all.is_empty() { "NotServed" } else { "VersionNotServed" };
+        Ok((at, own, Some(Problem { reason, message })))
     }
 
     /// What overrides depend on.
@@ -105,21 +165,24 @@ impl Wishes {
     }
 
     fn origin(&self, workspace: &Workspace) -> Origin {
-        Origin { owner: self.hub.to_string(), workspace: workspace.to_string() }
+        Origin { owner: self.hub.to_string(), workspace: self.book.path_of(workspace) }
     }
 
     fn make(&self, parts: &Parts<'_>, named: Value) -> Wish {
-        let Parts { at, source, namespace, terms, targets, cell } = *parts;
+        let Parts { at, source, namespace, terms, targets, cell, .. } = *parts;
         let origin = self.origin(at.workspace());
         let rendered = render(&Order { template: source, targets, cell, terms, origin: &origin, namespace });
-        let (object, problem) = match rendered {
-            Ok(rendered) => (rendered.object, None),
-            Err(error) => (Value::Null, Some(error.to_string())),
+        let (object, status, problem) = match rendered {
+            Ok(rendered) => (rendered.object, rendered.status, None),
+            Err(error) => {
+                let problem = Problem { reason: "CannotOverride", message: error.to_string() };
+                (Value::Null, None, Some(problem))
+            }
         };
         let meta = |key: &str| source["metadata"][key].as_str().unwrap_or_default().to_owned();
         let in_cell = namespace.map(|namespace| namespace_in_cell(terms.namespaces, namespace));
         Wish {
-            place: CellPlace { resource: in_cells(at.resource(), source), namespace: in_cell, name: meta("name") },
+            place: CellPlace { resource: parts.resource.clone(), namespace: in_cell, name: meta("name") },
             hash: hash(&object),
             object,
             generation: source["metadata"]["generation"].as_i64().unwrap_or_default(),
@@ -131,6 +194,8 @@ impl Wishes {
             retain: terms.retain.clone(),
             preserve: terms.preserve_on_deletion,
             problem,
+            status: status.map(|status| (status.clone(), hash(&status))),
+            upsync: terms.upsync.clone(),
         }
     }
 
@@ -188,6 +253,8 @@ impl Wishes {
             retain: BTreeSet::new(),
             preserve: false,
             problem: None,
+            status: None,
+            upsync: Vec::new(),
         }))
     }
 
@@ -202,18 +269,19 @@ impl Wishes {
     }
 }
 
-/// The resource as it is served here; a cell that does not serve it will say so.
-fn in_cells(resource: &ResourceDef, source: &Value) -> CellResource {
-    let word = |key: &str| source[key].as_str().unwrap_or_default();
-    let api_version = word("apiVersion");
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+/// The resource as it is kept here.
+fn in_cells(resource: &ResourceDef) -> CellResource {
     CellResource {
-        group: group.to_owned(),
-        version: version.to_owned(),
+        group: resource.group.clone(),
+        version: resource.version.clone(),
         plural: resource.plural.clone(),
-        kind: word("kind").to_owned(),
+        kind: resource.kind.clone(),
         namespaced: resource.namespaced,
     }
+}
+
+pub(super) fn is_definition(resource: &CellResource) -> bool {
+    resource.group == "apiextensions.k8s.io" && resource.plural == "customresourcedefinitions"
 }
 
 pub(super) fn namespace_place(name: &str) -> CellPlace {

@@ -4,8 +4,9 @@ use super::actual::{Actual, Actuals, Known};
 use super::namespace;
 use super::records;
 use super::step::{Recorded, Situation, Step, step};
+use super::upsync::Upsyncs;
 use super::watches::Watches;
-use super::wish::{Wish, Wishes};
+use super::wish::{Problem, Wish, Wishes, is_definition};
 use crate::controller::{Action, Reconciler};
 use crate::fleet::api::{CellError, CellPlace};
 use crate::fleet::{CopyId, Ledger, Session};
@@ -20,6 +21,9 @@ use std::time::Duration;
 /// How soon an object that somebody in the cell holds on to is looked at again without being told of.
 const RECHECK: Duration = Duration::from_secs(5);
 
+/// How soon it is looked again whether a definition can go.
+const NEEDED: Duration = Duration::from_millis(200);
+
 /// Works on one cell.
 pub(super) struct Worker {
     pub(super) client: Client,
@@ -29,6 +33,7 @@ pub(super) struct Worker {
     pub(super) hub: Arc<str>,
     pub(super) actuals: Arc<Actuals>,
     pub(super) watches: Watches,
+    pub(super) upsyncs: Upsyncs,
 }
 
 /// What was read about a copy.
@@ -52,10 +57,12 @@ impl Reconciler for Worker {
         let situation = Situation {
             source: records::source_of(id),
             wanted: seen.wish.as_ref().map(|wish| wish.hash.as_str()),
+            status: seen.wish.as_ref().and_then(|wish| Some(wish.status.as_ref()?.1.as_str())),
             recorded: seen.recorded.as_ref(),
             known: &seen.known,
             has_namespace: seen.has_namespace,
             suspended: seen.wish.as_ref().is_some_and(|wish| wish.suspended),
+            possible: seen.wish.as_ref().is_none_or(|wish| wish.problem.is_none()),
         };
         let step = step(&situation);
         self.act(id, step, &seen).await
@@ -111,6 +118,8 @@ impl Worker {
                 self.wishes.ensure_namespace(id, wish, &self.session).await?;
                 Ok(Action::Done)
             }
+            (Step::Explain, Some(wish), Some(record)) => self.explain(id, wish, record).await,
+            (Step::ApplyStatus, Some(wish), Some(record)) => self.apply_status(id, wish, record).await,
             (Step::Apply, Some(wish), Some(record)) => self.apply(id, wish, record).await,
             (Step::LookAndApply, Some(wish), Some(record)) => self.look(id, wish, record).await,
             (Step::AwaitEnd, ..) => Ok(Action::After(RECHECK)),
@@ -129,6 +138,9 @@ impl Worker {
         known: &Known,
     ) -> Result<Action, ApiError> {
         let found = record.text(&["status", "reason"]) == records::FOUND;
+        if let Some(wish) = wish {
+            self.upsyncs.ensure(&wish.upsync);
+        }
         if let (Known::Present(actual), Some(wish)) = (known, wish)
             && !found
             && !wish.suspended
@@ -163,10 +175,6 @@ impl Worker {
     }
 
     async fn apply(&self, id: &CopyId, wish: &Wish, record: &Object) -> Result<Action, ApiError> {
-        if let Some(problem) = &wish.problem {
-            let why = json!({ "applied": "False", "reason": "CannotOverride", "message": problem });
-            return records::tell(&self.client, record, id, &why).await.map(|()| Action::Done);
-        }
         let object = match self.retaining(wish).await {
             Ok(object) => object,
             Err(error) => return self.failed(id, record, &error).await,
@@ -176,10 +184,42 @@ impl Worker {
                 let actual = Actual::read(&applied.object);
                 self.actuals.put(&wish.place.resource, &applied.object);
                 records::tell(&self.client, record, id, &status(&actual, wish)).await?;
-                Ok(Action::Done)
+                self.upsyncs.ensure(&wish.upsync);
+                Ok(if wish.status.is_some() { Action::After(Duration::ZERO) } else { Action::Done })
             }
             Err(error) => self.failed(id, record, &error).await,
         }
+    }
+
+    /// Says why it cannot be made. Whoever changes that wakes it.
+    async fn explain(&self, id: &CopyId, wish: &Wish, record: &Object) -> Result<Action, ApiError> {
+        if let Some(Problem { reason, message }) = &wish.problem {
+            let why = json!({ "applied": "False", "reason": reason, "message": message });
+            records::tell(&self.client, record, id, &why).await?;
+        }
+        Ok(Action::Done)
+    }
+
+    /// Lets the cell see the status of the source.
+    async fn apply_status(&self, id: &CopyId, wish: &Wish, record: &Object) -> Result<Action, ApiError> {
+        let Some((status, hash)) = &wish.status else { return Ok(Action::Done) };
+        let part = |key: &str| wish.object[key].clone();
+        let metadata = json!({
+            "name": wish.place.name, "namespace": wish.object["metadata"]["namespace"],
+        });
+        let object =
+            json!({ "apiVersion": part("apiVersion"), "kind": part("kind"), "metadata": metadata, "status": status });
+        let fields = match self.session.api.apply_status(&wish.place, &object).await {
+            Ok(object) => {
+                self.actuals.put(&wish.place.resource, &object);
+                super::marks::status_fields_of(&object)
+            }
+            // The kind has no status of its own there: there is nothing to tell.
+            Err(error) if error.code() == Some(404) => String::new(),
+            Err(error) => return self.failed(id, record, &error).await,
+        };
+        let told = json!({ "statusHash": hash, "statusFields": fields });
+        records::tell(&self.client, record, id, &told).await.map(|()| Action::Done)
     }
 
     /// What is wanted, with what the cell has decided about.
@@ -194,7 +234,10 @@ impl Worker {
     }
 
     async fn withdraw(&self, id: &CopyId, record: &Object) -> Result<Action, ApiError> {
-        let place = records::cell_place(record, records::resource(record));
+        let place = records::cell_place(record, self.session.served(records::resource(record)));
+        if self.is_still_needed(&place) {
+            return Ok(Action::After(NEEDED));
+        }
         let mut uid = record.text(&["status", "uid"]).to_owned();
         if uid.is_empty() {
             // It may have been sent without anybody having heard the answer.
@@ -214,6 +257,14 @@ impl Worker {
             Ok(_) => records::forget(&self.client, id).await.map(|()| Action::Done),
             Err(error) => self.failed(id, record, &error).await,
         }
+    }
+
+    /// With a definition goes everything of its kind: it waits until nothing of ours is left of that.
+    fn is_still_needed(&self, place: &CellPlace) -> bool {
+        let (true, Some((plural, group))) = (is_definition(&place.resource), place.name.split_once('.')) else {
+            return false;
+        };
+        self.ledger.number_of(&self.session.cell, group, plural) > 0
     }
 
     /// Leaves it in the cell, as if nobody had ever put it there.
@@ -246,11 +297,13 @@ impl Worker {
 
 fn recorded(record: &Object, wish: Option<&Wish>) -> Recorded {
     let word = |key: &str| record.text(&["status", key]).to_owned();
-    let elsewhere = wish.is_some_and(|wish| records::cell_place(record, records::resource(record)) != wish.place);
+    let elsewhere = wish.is_some_and(|wish| !records::is_about(record, &wish.place));
     Recorded {
         hash: word("hash"),
         uid: word("uid"),
         fields: word("fields"),
+        status_hash: word("statusHash"),
+        status_fields: word("statusFields"),
         found: word("reason") == records::FOUND,
         elsewhere,
     }

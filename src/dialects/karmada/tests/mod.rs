@@ -44,7 +44,16 @@ fn placed(object: &Value, rule: &Rule, cells: &[Cell], before: &Before) -> Place
     let replicas = crate::apis::kinds::replicas(object);
     let workload = replicas.map(|replicas| Workload { replicas: replicas.number, ..Workload::default() });
     let rules = std::slice::from_ref(rule);
-    plan(&Seen { object, rules, cells, workload: workload.as_ref(), before, followed: &[], mode: Mode::Steady })
+    plan(&Seen {
+        object,
+        rules,
+        cells,
+        workload: workload.as_ref(),
+        before,
+        followed: &[],
+        brings_definition: false,
+        mode: Mode::Steady,
+    })
 }
 
 fn cells(names: &[&str]) -> Vec<Cell> {

@@ -1,0 +1,170 @@
+//! The picture on a terminal, drawn anew twice a second, with how far behind each cell was before.
+
+use super::picture::{Picture, Row};
+use super::{Failure, look};
+use crate::fleet::api::CellApi;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Style, Stylize};
+use ratatui::text::Line;
+use ratatui::widgets::{Paragraph, Row as TableRow, Sparkline, Table};
+use ratatui::{DefaultTerminal, Frame};
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+const EVERY: Duration = Duration::from_millis(500);
+
+/// How much of the past is drawn: two minutes.
+const REMEMBERED: usize = 240;
+
+/// Wide enough for a trend, and leaves room for the rest on 80 columns.
+const TREND_WIDTH: u16 = 16;
+
+pub(super) fn watch(runtime: &Runtime, hub: &Arc<dyn CellApi>) -> Result<(), Failure> {
+    if !io::stdout().is_terminal() {
+        return Err(Failure::NoTerminal);
+    }
+    let mut terminal = ratatui::try_init()?;
+    let ended = follow(&mut terminal, runtime, hub);
+    ratatui::restore();
+    ended
+}
+
+fn follow(terminal: &mut DefaultTerminal, runtime: &Runtime, hub: &Arc<dyn CellApi>) -> Result<(), Failure> {
+    let mut screen = Screen::default();
+    loop {
+        match runtime.block_on(look(hub)) {
+            Ok(picture) => screen.show(picture),
+            Err(error) => screen.trouble = Some(crate::cli::in_one_line(&error)),
+        }
+        terminal.draw(|frame| screen.draw(frame))?;
+        if event::poll(EVERY)? && is_end(&event::read()?) {
+            return Ok(());
+        }
+    }
+}
+
+fn is_end(event: &Event) -> bool {
+    let Event::Key(key) = event else { return false };
+    let interrupted = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+    interrupted || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc)
+}
+
+#[derive(Default)]
+struct Screen {
+    picture: Picture,
+    /// How far behind each cell was, the newest last.
+    lags: HashMap<String, VecDeque<u64>>,
+    /// Why nothing new is known.
+    trouble: Option<String>,
+}
+
+impl Screen {
+    fn show(&mut self, picture: Picture) {
+        self.lags.retain(|name, _| picture.rows.iter().any(|row| row.name == *name));
+        for row in &picture.rows {
+            let lags = self.lags.entry(row.name.clone()).or_default();
+            lags.push_back(row.lag() as u64);
+            if lags.len() > REMEMBERED {
+                lags.pop_front();
+            }
+        }
+        (self.picture, self.trouble) = (picture, None);
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>) {
+        let [top, middle, bottom] =
+            Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(frame.area());
+        frame.render_widget(Line::from(self.picture.headline()).bold(), top);
+        let [table, trends] = Layout::horizontal([Constraint::Min(40), Constraint::Length(TREND_WIDTH)]).areas(middle);
+        frame.render_widget(self.table(), table);
+        self.draw_trends(frame, trends);
+        let last = match &self.trouble {
+            Some(trouble) => Line::from(trouble.as_str()).fg(Color::Red),
+            None => Line::from("q ends").dim(),
+        };
+        frame.render_widget(Paragraph::new(last), bottom);
+    }
+
+    fn table(&self) -> Table<'_> {
+        let widths = [
+            Constraint::Fill(2),
+            Constraint::Length(7),
+            Constraint::Fill(2),
+            Constraint::Length(7),
+            Constraint::Length(7),
+            Constraint::Length(6),
+            Constraint::Length(5),
+        ];
+        let header = TableRow::new(["CELL", "READY", "REGION", "DESIRED", "APPLIED", "FAILED", "LAG"]).dim();
+        Table::new(self.picture.rows.iter().map(line), widths).header(header)
+    }
+
+    fn draw_trends(&self, frame: &mut Frame<'_>, area: Rect) {
+        frame.render_widget(Line::from("LAG, 2 MINUTES").dim(), Rect { height: 1.min(area.height), ..area });
+        for (row, at) in self.picture.rows.iter().zip(area.y + 1..area.bottom()) {
+            let lags: Vec<u64> = self.lags.get(&row.name).into_iter().flatten().copied().collect();
+            let shown = lags.len().saturating_sub(usize::from(area.width));
+            let trend = Sparkline::default().data(lags[shown..].to_vec()).style(Style::new().fg(Color::Cyan));
+            frame.render_widget(trend, Rect { y: at, height: 1, ..area });
+        }
+    }
+}
+
+fn line(row: &Row) -> TableRow<'_> {
+    let numbers = [row.desired, row.applied, row.failed, row.lag()].map(|number| number.to_string());
+    let words = [row.name.clone(), row.ready.clone(), row.region.clone()];
+    let colour = match row.ready.as_str() {
+        "True" if row.failed == 0 => Color::Reset,
+        "True" => Color::Yellow,
+        _ => Color::Red,
+    };
+    TableRow::new(words.into_iter().chain(numbers)).fg(colour)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::picture::tests::example;
+    use super::*;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    fn drawn(width: u16) -> String {
+        let mut screen = Screen::default();
+        (0..3).for_each(|_| screen.show(example()));
+        let mut terminal = Terminal::new(TestBackend::new(width, 8)).unwrap();
+        terminal.draw(|frame| screen.draw(frame)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    #[test]
+    fn cells_and_what_is_on_its_way_fit_on_narrow_and_on_wide_terminals() {
+        for width in [80, 120] {
+            let text = drawn(width);
+            assert!(text.contains("1 of 2 cells ready") && text.contains("q ends"), "{text}");
+            let dfw = text.lines().find(|line| line.contains("dfw")).unwrap();
+            let words: Vec<&str> = dfw.trim_matches('"').split_whitespace().collect();
+            assert_eq!(words, ["dfw", "False", "eu", "2", "1", "0", "1", "███"], "{text}");
+        }
+    }
+
+    #[test]
+    fn the_past_is_forgotten_and_so_are_cells_that_left() {
+        let mut screen = Screen::default();
+        (0..=REMEMBERED).for_each(|_| screen.show(example()));
+        assert_eq!(screen.lags["dfw"].len(), REMEMBERED);
+        screen.show(Picture::default());
+        assert!(screen.lags.is_empty());
+    }
+
+    #[test]
+    fn three_keys_end_it() {
+        let key = |code, modifiers| Event::Key(event::KeyEvent::new(code, modifiers));
+        assert!(is_end(&key(KeyCode::Char('q'), KeyModifiers::NONE)));
+        assert!(is_end(&key(KeyCode::Char('c'), KeyModifiers::CONTROL)));
+        assert!(!is_end(&key(KeyCode::Char('c'), KeyModifiers::NONE)));
+    }
+}

@@ -1,0 +1,148 @@
+//! How a federation is, in numbers: made of what its records say.
+
+use crate::cli::cell::hub;
+use crate::cli::columns::columns;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Picture {
+    pub(super) rows: Vec<Row>,
+    /// Objects that a decision was made about, and those of them that are in trouble.
+    pub(super) placed: usize,
+    pub(super) troubled: usize,
+}
+
+/// One cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) ready: String,
+    pub(super) region: String,
+    pub(super) version: String,
+    /// Objects that should be there, that are as they should be, and that the cell refused.
+    pub(super) desired: usize,
+    pub(super) applied: usize,
+    pub(super) failed: usize,
+    /// Why it is not ready.
+    pub(super) why: String,
+}
+
+impl Row {
+    /// What is still on its way, there or back.
+    pub(super) fn lag(&self) -> usize {
+        self.desired.abs_diff(self.applied + self.failed)
+    }
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+impl Picture {
+    pub(super) fn of(cells: &[Value], placements: &[Value], copies: &[Value]) -> Self {
+        let mut rows: BTreeMap<String, Row> = cells.iter().map(row).map(|row| (row.name.clone(), row)).collect();
+        let mut troubled = 0;
+        for placement in placements {
+            troubled += usize::from(placement["status"]["troubles"][0].is_object());
+            for cell in placement["spec"]["cells"].as_array().into_iter().flatten() {
+                if let Some(row) = rows.get_mut(cell["name"].as_str().unwrap_or_default()) {
+                    row.desired += 1;
+                }
+            }
+        }
+        for copy in copies {
+            let Some(row) = rows.get_mut(copy["spec"]["cell"]["name"].as_str().unwrap_or_default()) else { continue };
+            // Namespaces go along with what is in them; nobody decided about them.
+            row.desired += usize::from(copy["spec"]["object"]["kind"] == "Namespace");
+            row.applied += usize::from(copy["status"]["applied"] == "True");
+            row.failed += usize::from(copy["status"]["applied"] == "False");
+        }
+        Self { rows: rows.into_values().collect(), placed: placements.len(), troubled }
+    }
+
+    pub(super) fn headline(&self) -> String {
+        let ready = self.rows.iter().filter(|row| row.ready == "True").count();
+        let lag: usize = self.rows.iter().map(Row::lag).sum();
+        let trouble = if self.troubled == 0 { String::new() } else { format!(", {} in trouble", self.troubled) };
+        format!(
+            "{ready} of {} cells ready; {} objects placed{trouble}; {lag} on their way",
+            self.rows.len(),
+            self.placed
+        )
+    }
+
+    pub(super) fn table(&self) -> String {
+        if self.rows.is_empty() {
+            return "no cells in this workspace; `hanse cell join NAME --cell-kubeconfig FILE` makes one\n".to_owned();
+        }
+        let header = ["CELL", "READY", "REGION", "DESIRED", "APPLIED", "FAILED", "LAG", "WHY"].map(str::to_owned);
+        let line = |row: &Row| {
+            let numbers = [row.desired, row.applied, row.failed, row.lag()].map(|number| number.to_string());
+            let [desired, applied, failed, lag] = numbers;
+            let (name, ready, region) = (row.name.clone(), row.ready.clone(), row.region.clone());
+            [name, ready, region, desired, applied, failed, lag, row.why.clone()]
+        };
+        let rows: Vec<[String; 8]> = std::iter::once(header).chain(self.rows.iter().map(line)).collect();
+        format!("{}\n\n{}", self.headline(), columns(&rows))
+    }
+
+    pub(super) fn report(&self) -> Value {
+        let cell = |row: &Row| {
+            json!({ "name": row.name, "ready": row.ready, "region": row.region, "version": row.version,
+                "desired": row.desired, "applied": row.applied, "failed": row.failed, "lag": row.lag(), "why": row.why })
+        };
+        let cells: Vec<Value> = self.rows.iter().map(cell).collect();
+        json!({ "cells": cells, "placed": self.placed, "troubled": self.troubled })
+    }
+}
+
+fn row(cell: &Value) -> Row {
+    Row {
+        name: word(&cell["metadata"]["name"]),
+        ready: hub::condition(cell, "Ready").map_or("Unknown".to_owned(), |ready| word(&ready["status"])),
+        region: word(&cell["spec"]["region"]),
+        version: word(&cell["status"]["kubernetesVersion"]),
+        why: if hub::is_ready(cell) { String::new() } else { hub::why_not(cell) },
+        ..Row::default()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in super::super) fn example() -> Picture {
+        let cell = |name: &str, status: &str| {
+            let ready = json!([{ "type": "Ready", "status": status, "message": "no answer" }]);
+            json!({ "metadata": { "name": name }, "spec": { "region": "eu" }, "status": { "conditions": ready } })
+        };
+        let copy = |cell: &str, kind: &str, applied: &str| json!({ "spec": { "cell": { "name": cell }, "object": { "kind": kind } }, "status": { "applied": applied } });
+        let placement = json!({ "spec": { "cells": [{ "name": "ams" }, { "name": "dfw" }] } });
+        let copies = [
+            copy("ams", "Namespace", "True"),
+            copy("ams", "Deployment", "True"),
+            copy("dfw", "Namespace", "True"),
+            copy("gone", "Deployment", "True"),
+        ];
+        Picture::of(&[cell("ams", "True"), cell("dfw", "False")], &[placement], &copies)
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_the_difference_between_what_should_be_and_what_is() {
+        let expected = "\
+1 of 2 cells ready; 1 objects placed; 1 on their way
+
+CELL   READY   REGION   DESIRED   APPLIED   FAILED   LAG   WHY
+ams    True    eu       2         2         0        0
+dfw    False   eu       2         1         0        1     no answer
+";
+        assert_eq!(example().table(), expected);
+        assert_eq!(example().report()["cells"][1]["lag"], 1);
+    }
+
+    #[test]
+    fn who_has_no_cells_is_told_how_to_get_one() {
+        assert!(Picture::default().table().contains("hanse cell join"));
+    }
+}
