@@ -6,6 +6,7 @@ mod authorize;
 mod deadline;
 mod impersonate;
 mod limit;
+mod measure;
 mod panics;
 mod target;
 mod trace;
@@ -76,6 +77,7 @@ impl Pipeline {
     /// Every step finds out one fact about the request, or refuses it.
     async fn steps(&self, mut request: Request, trace: &Trace, noted: &mut Noted) -> Result<Response, ApiError> {
         let api = &self.api;
+        measure::measure(&request)?; // no more than anybody needs to say
         let uri = audit::uri(api, &request);
         let workspace = workspace::workspace(api, &mut request)?; // /clusters/{path}/... -> Workspace
         let target = target::target(api, &request, &workspace, noted); // path and method -> Target

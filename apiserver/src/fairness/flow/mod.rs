@@ -42,7 +42,7 @@ pub struct Schema {
 }
 
 #[derive(Debug)]
-pub struct Level {
+pub(crate) struct Level {
     pub(crate) name: Arc<str>,
     pub(crate) share: Share,
     uid: HeaderValue,
