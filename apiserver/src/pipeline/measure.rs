@@ -4,7 +4,7 @@ use crate::error::ApiError;
 use axum::extract::Request;
 
 /// Long selectors fit into it several times over.
-const URL_BYTES_MAX: usize = 64 * 1024;
+const URL_BYTES_MAX: usize = 32 * 1024;
 
 const HEADERS_MAX: usize = 256;
 

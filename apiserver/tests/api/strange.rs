@@ -102,9 +102,9 @@ async fn whoever_asks_for_the_head_of_an_answer_gets_no_body() {
 #[tokio::test]
 async fn whoever_says_too_much_is_refused_before_anybody_listens() {
     let stage = Stage::new().await;
-    let long = format!("GET {CONFIGMAPS}?labelSelector=a%21%3D{}", "b".repeat(65_000));
+    let long = format!("GET {CONFIGMAPS}?labelSelector=a%21%3D{}", "b".repeat(40_000));
     assert_ne!(stage.ask(&format!("GET {CONFIGMAPS}?labelSelector=a%21%3D{}", "b".repeat(60))).await.code, 414);
-    stage.ask(&format!("{long}{}", "b".repeat(1000))).await.refused(414);
+    stage.ask(&long).await.refused(414);
     let many = |count: usize, length: usize| {
         let mut request = Stage::request("GET /version");
         for number in 0..count {

@@ -118,7 +118,7 @@ impl Flows {
     }
 }
 
-/// Own objects take the places of given ones. Nobody says what a mandatory one says, but how large the exempt level is.
+/// Own objects take the places of given ones. Nobody says what a mandatory one says.
 fn merged(given: Vec<Value>, own: &[Object], levels: bool) -> BTreeMap<String, Kept> {
     let mut all = BTreeMap::new();
     for object in given {
