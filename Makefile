@@ -52,7 +52,7 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth measure \
+.PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth measure \
 	build-tools test-tools tools e2e federation newcomer conformance differential server need-go
 
 help: ## Print this index
@@ -63,6 +63,9 @@ run: build-tools ## Run a federation to try: the server on a store in ./hanse-da
 
 build: build-tools ## Build the release binary, target/release/hanse
 	$(CARGO) build --release $(FEATURES)
+
+package: build ## Make a Debian package, target/package/hanse_*.deb
+	deploy/package.sh $(or $(CARGO_TARGET_DIR),target)/release/hanse $(or $(CARGO_TARGET_DIR),target)/package
 
 test: test-tools ## Run every test
 	$(CARGO) test --workspace $(FEATURES)

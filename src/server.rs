@@ -176,8 +176,8 @@ async fn federate(
     let ledger = Arc::new(Ledger::default());
     let connector = Arc::new(Connector { pipeline: pipeline.clone() });
     let fleet = fleet::start(&client("fleet"), connector, (&ledger, fleet::Pace::default()), &tasks, stop);
-    scheduler::start(&client("scheduler"), &book, &tasks, stop);
     let hub = identity(&client("fleet")).await?;
+    scheduler::start(&client("scheduler"), &hub, &book, &tasks, stop);
     syncer::start(&client("syncer"), &hub, &book, (&fleet, &ledger), &tasks, stop);
     tasks.close();
     Ok(tasks)

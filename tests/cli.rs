@@ -83,7 +83,12 @@ struct Serving {
 impl Serving {
     #[track_caller]
     fn start<'a>(args: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut child = command(["serve", "--listen", "127.0.0.1:0"].into_iter().chain(args)).spawn().unwrap();
+        Self::run("serve", args)
+    }
+
+    #[track_caller]
+    fn run<'a>(how: &'a str, args: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut child = command([how, "--listen", "127.0.0.1:0"].into_iter().chain(args)).spawn().unwrap();
         let stdout = child.stdout.take().unwrap();
         let mut serving = Self { child: Some(child), ready: String::new() };
         let (done, line) = mpsc::channel();
@@ -428,4 +433,45 @@ fn a_reader_that_has_seen_enough_is_not_an_error() {
     let mut child = command(["storage", "inspect", &dir, "--values"]).spawn().unwrap();
     child.stdout.take().unwrap().read_exact(&mut [0; 1]).unwrap();
     assert_eq!(ended(child).code, Some(0));
+}
+
+/// What `hanse status` says of the cells, once all of them are ready.
+#[track_caller]
+fn cells_of(kubeconfig: &str) -> Vec<String> {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    loop {
+        let told = hanse(["status", "-o", "json", "--kubeconfig", kubeconfig]).fine();
+        let picture: Value = serde_json::from_str(&told).unwrap();
+        let cells = picture["cells"].as_array().unwrap();
+        if !cells.is_empty() && cells.iter().all(|cell| cell["ready"] == "True") {
+            return cells.iter().map(|cell| cell["name"].as_str().unwrap().to_owned()).collect();
+        }
+        assert!(std::time::Instant::now() < deadline, "{told}");
+    }
+}
+
+#[test]
+fn a_federation_to_try_is_there_again_after_a_restart() {
+    let room = Room::new();
+    let data = room.path("data").display().to_string();
+    let kubeconfig = room.path("data/dev.kubeconfig").display().to_string();
+    for _ in 0..2 {
+        let dev = Serving::run("dev", ["--data-dir", &data, "--cells", "4", "--projects", "2"]);
+        assert!(dev.ready.ends_with("with cells dfw, ams, nrt, gru.\n"), "{}", dev.ready);
+        assert_eq!(cells_of(&kubeconfig), ["ams", "dfw", "gru", "nrt"]);
+        let nowhere = hanse(["explain", "configmap/kube-root-ca.crt", "--kubeconfig", &kubeconfig]).fine();
+        assert!(nowhere.contains("no rule speaks of it"), "{nowhere}");
+        let missing = hanse(["explain", "deployment/x", "--kubeconfig", &kubeconfig]).refused();
+        assert!(missing.contains("there is no Deployment \"x\""), "{missing}");
+        assert_eq!(dev.stop("INT").code, Some(0));
+    }
+}
+
+#[test]
+fn shells_and_manuals_are_told_of_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(hanse(["completion", shell]).fine().contains("explain"), "{shell}");
+    }
+    assert!(hanse(["man"]).fine().contains("explain"));
+    assert!(hanse(["version"]).fine().starts_with("hanse "));
 }

@@ -17,6 +17,9 @@ pub const COPIES: Resource = (GROUP, VERSION, "copies");
 /// Holds an object until nothing of it is left in any cell, and a cell until nothing of ours is left in it.
 pub const CLEANUP: &str = "federation.hanse.dev/cleanup";
 
+/// The label of a copy that says which federation put it there; several may share a cell.
+pub const OWNER: &str = "federation.hanse.dev/owner";
+
 /// Every definition of this file.
 pub fn all() -> Vec<Value> {
     vec![placements(), copies()]

@@ -2,8 +2,9 @@
 
 use super::answer;
 use super::cell::{Error, HubFlags, hub};
+use super::output::Output;
 use crate::fleet::api::{CellApi, CellPlace, CellResource};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -14,17 +15,10 @@ pub(super) struct Flags {
     /// The namespace that it is in
     #[arg(long, short, value_name = "NAME", default_value = "default")]
     namespace: String,
-    #[arg(long, short, value_enum, default_value_t = Output::Tree)]
+    #[arg(long, short, value_enum, default_value_t)]
     output: Output,
     #[command(flatten)]
     hub: HubFlags,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Output {
-    Tree,
-    Json,
-    Yaml,
 }
 
 /// Why nothing can be explained.
@@ -47,11 +41,7 @@ pub(super) enum Failure {
 pub(super) fn run(flags: &Flags) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let known = runtime.block_on(look(flags))?;
-    let text = match flags.output {
-        Output::Tree => tree(&known),
-        Output::Json => format!("{:#}\n", report(&known)),
-        Output::Yaml => serde_saphyr::to_string(&report(&known)).unwrap_or_default(),
-    };
+    let text = flags.output.form(|| tree(&known), || report(&known));
     Ok(answer(&text)?)
 }
 

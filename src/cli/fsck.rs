@@ -3,13 +3,13 @@
 //! The server works on while it is looked at, so only what is found twice in a row is told.
 
 use super::answer;
+use super::cell::everywhere::{self, Everywhere};
 use super::cell::{Error, HubFlags, hub};
 use crate::fleet::api::{CellApi, CellResource};
-use crate::fleet::{KUBECONFIG_KEY, kubeconfig, remote};
-use crate::syncer::audit::{Evidence, Finding, Found, audit};
+use crate::fleet::{self, kubeconfig, remote};
+use crate::syncer::audit::{Evidence, Finding, Found, audit, cell_name};
 use crate::syncer::mark;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use apiserver::object::Object;
 use clap::Args;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -63,7 +63,6 @@ async fn look_twice(flags: &Flags) -> Result<BTreeSet<Finding>, Error> {
 }
 
 struct Looker {
-    hub: Arc<dyn CellApi>,
     kubeconfig: String,
     /// By whose mark objects in cells are found.
     owner: String,
@@ -75,39 +74,42 @@ impl Looker {
         let root = remote(&kubeconfig::in_workspace(&kubeconfig, "root")?).map_err(Error::Hub)?;
         let system = root.get(&hub::namespace("kube-system")).await.map_err(Error::Hub)?.unwrap_or_default();
         let owner = system["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-        Ok(Self { hub: remote(&kubeconfig).map_err(Error::Hub)?, kubeconfig, owner })
+        Ok(Self { kubeconfig, owner })
     }
 
     async fn look(&self) -> Result<Evidence, Error> {
+        let everywhere = Everywhere::find(&self.kubeconfig).await?;
+        let objects = |found: Vec<everywhere::Found>| found.into_iter().map(|found| found.object).collect();
         let mut evidence = Evidence {
-            copies: self.all(hub::copies()).await?,
-            placements: self.all(hub::placements()).await?,
+            copies: objects(everywhere.list(&hub::copies()).await?),
+            placements: objects(everywhere.list(&hub::placements()).await?),
             ..Evidence::default()
         };
-        for cell in self.all(hub::cells()).await? {
-            let name = cell["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-            let found = match self.connect(&cell).await {
+        for cell in everywhere.list(&hub::cells()).await? {
+            let name = cell.object["metadata"]["name"].as_str().unwrap_or_default();
+            let found = match self.connect(&everywhere, &cell).await {
                 Ok(api) => self.marked(&*api).await.ok(),
                 Err(_) => None,
             };
-            evidence.cells.insert(name, found);
+            evidence.cells.insert(cell_name(&cell.place.id, name), found);
         }
         Ok(evidence)
     }
 
-    async fn all(&self, of: CellResource) -> Result<Vec<Value>, Error> {
-        Ok(self.hub.list(&of, "").await.map_err(Error::Hub)?.items)
-    }
-
-    async fn connect(&self, cell: &Value) -> Result<Arc<dyn CellApi>, Error> {
-        let spec = &cell["spec"];
+    async fn connect(&self, everywhere: &Everywhere, cell: &everywhere::Found) -> Result<Arc<dyn CellApi>, Error> {
+        let spec = &cell.object["spec"];
         if let Some(workspace) = spec["workspace"].as_str() {
-            return remote(&kubeconfig::in_workspace(&self.kubeconfig, workspace)?).map_err(Error::Hub);
+            return everywhere.api(workspace);
         }
         let word = |key: &str| spec["secretRef"][key].as_str().unwrap_or_default();
-        let secret = self.hub.get(&hub::secret(word("namespace"), word("name"))).await.map_err(Error::Hub)?;
-        let data = secret.unwrap_or_default()["data"][KUBECONFIG_KEY].as_str().unwrap_or_default().to_owned();
-        let text = String::from_utf8(STANDARD.decode(data).unwrap_or_default()).unwrap_or_default();
+        let home = everywhere.api(&cell.place.id)?;
+        let secret = home.get(&hub::secret(word("namespace"), word("name"))).await.map_err(Error::Hub)?;
+        let secret = Object::try_from(secret.unwrap_or_default());
+        let cell = Object::try_from(cell.object.clone());
+        let text = match (&cell, &secret) {
+            (Ok(cell), Ok(secret)) => fleet::kubeconfig_of(cell, secret).unwrap_or_default(),
+            _ => String::new(),
+        };
         remote(&text).map_err(Error::Hub)
     }
 

@@ -8,7 +8,9 @@ mod columns;
 mod dev;
 mod explain;
 mod fsck;
+mod help;
 mod kubeconfig;
+mod output;
 mod progress;
 mod serve;
 mod status;
@@ -20,6 +22,9 @@ use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// The Kubernetes whose API is served.
+const KUBERNETES: &str = "1.37";
 
 /// A federation API server.
 ///
@@ -56,6 +61,12 @@ enum Command {
     Kubeconfig(kubeconfig::Command),
     /// Show the cells and how far each of them is, on one screen
     Status(status::Flags),
+    /// Print what lets a shell complete these commands: source <(hanse completion bash)
+    Completion(help::Flags),
+    /// Print a manual page: hanse man | man -l -
+    Man,
+    /// Print what this is
+    Version,
     /// Look into a store, copy it, check it; running or stopped
     #[command(subcommand)]
     Storage(storage::Command),
@@ -87,6 +98,9 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::Explain(flags) => Ok(explain::run(&flags)?),
         Command::Fsck(flags) => Ok(fsck::run(&flags)?),
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
+        Command::Completion(flags) => Ok(help::completion(&flags)?),
+        Command::Man => Ok(help::man()?),
+        Command::Version => Ok(answer(&format!("hanse {}, Kubernetes {}\n", env!("CARGO_PKG_VERSION"), KUBERNETES))?),
         Command::Status(flags) => Ok(status::run(&flags)?),
         Command::Storage(command) => Ok(storage::run(command)?),
     }

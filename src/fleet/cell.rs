@@ -53,7 +53,7 @@ pub(super) fn access_ref(cell: &Object) -> AccessRef {
 }
 
 /// The kubeconfig that a secret holds, or that a cell and the token and authority of a secret make together.
-pub(super) fn kubeconfig(cell: &Object, secret: &Object) -> Option<String> {
+pub fn kubeconfig(cell: &Object, secret: &Object) -> Option<String> {
     let bytes = |key: &str| STANDARD.decode(secret.text(&["data", key])).ok().filter(|bytes| !bytes.is_empty());
     if let Some(whole) = bytes(KUBECONFIG_KEY) {
         return String::from_utf8(whole).ok();

@@ -18,7 +18,7 @@ mod stream;
 mod transport;
 mod trust;
 
-pub use cell::{CellId, KUBECONFIG_KEY, LOST};
+pub use cell::{CellId, KUBECONFIG_KEY, LOST, kubeconfig as kubeconfig_of};
 pub use health::Pace;
 pub use ledger::{CopyFacts, CopyId, CopyKind, Ledger};
 pub use session::{Access, Connect, Connector, Fleet, Session, remote};

@@ -22,7 +22,7 @@ pub struct Evidence {
     /// Records of copies, as objects.
     pub copies: Vec<Value>,
     pub placements: Vec<Value>,
-    /// What bears our mark in each cell; `None` for a cell that did not answer.
+    /// What bears our mark in each cell, by [`cell_name`]; `None` for a cell that did not answer.
     pub cells: BTreeMap<String, Option<Vec<Found>>>,
 }
 
@@ -62,6 +62,11 @@ impl fmt::Display for Finding {
     }
 }
 
+/// A cell of a workspace. Others may have one of the same name.
+pub fn cell_name(workspace: &str, name: &str) -> String {
+    if workspace.is_empty() { name.to_owned() } else { format!("{workspace}/{name}") }
+}
+
 /// What a record says.
 struct Recorded {
     cell: String,
@@ -82,7 +87,7 @@ impl Recorded {
         let of = |part: &str, key: &str| word(copy, &["spec", part, key]);
         let place = [of("object", "group"), of("object", "resource"), of("object", "namespace"), of("object", "name")];
         Self {
-            cell: of("cell", "name"),
+            cell: cell_name(&of("cell", "workspace"), &of("cell", "name")),
             is_namespace: place[0].is_empty() && place[1] == "namespaces",
             place,
             source: of("source", "uid"),
@@ -96,12 +101,14 @@ impl Recorded {
 /// Everything that is not as it should be, in order. Nothing, if all is well.
 pub fn audit(evidence: &Evidence) -> BTreeSet<Finding> {
     let records: Vec<Recorded> = evidence.copies.iter().map(Recorded::read).collect();
+    // One API may have joined as several cells; what one of them has, the others show too.
+    let known: BTreeSet<&str> = records.iter().map(|record| record.uid.as_str()).collect();
     let mut findings = BTreeSet::new();
     for (cell, found) in &evidence.cells {
         let here: Vec<&Recorded> = records.iter().filter(|record| record.cell == *cell).collect();
         match found {
             None => drop(findings.insert(Finding::Silent { cell: cell.clone() })),
-            Some(found) => compare(cell, &here, found, &mut findings),
+            Some(found) => compare(cell, (&here, &known), found, &mut findings),
         }
     }
     doubled(&records, &mut findings);
@@ -109,10 +116,16 @@ pub fn audit(evidence: &Evidence) -> BTreeSet<Finding> {
     findings
 }
 
-fn compare(cell: &str, records: &[&Recorded], found: &[Found], findings: &mut BTreeSet<Finding>) {
+fn compare(
+    cell: &str,
+    (records, known): (&[&Recorded], &BTreeSet<&str>),
+    found: &[Found],
+    findings: &mut BTreeSet<Finding>,
+) {
     let cell = || cell.to_owned();
     let recorded: BTreeSet<&Place> = records.iter().map(|record| &record.place).collect();
-    for object in found.iter().filter(|object| !recorded.contains(&object.place)) {
+    let is_known = |object: &&Found| recorded.contains(&object.place) || known.contains(object.uid.as_str());
+    for object in found.iter().filter(|object| !is_known(object)) {
         findings.insert(Finding::Orphan { cell: cell(), place: object.place.clone() });
     }
     for record in records.iter().filter(|record| record.applied) {
@@ -148,7 +161,7 @@ fn wanted(evidence: &Evidence, records: &[Recorded], findings: &mut BTreeSet<Fin
     for placement in &evidence.placements {
         let uid = word(placement, &["spec", "source", "uid"]);
         for cell in placement["spec"]["cells"].as_array().into_iter().flatten() {
-            let cell = word(cell, &["name"]);
+            let cell = cell_name(&word(cell, &["workspace"]), &word(cell, &["name"]));
             if !records.iter().any(|record| record.cell == cell && record.source == uid) {
                 let object = word(placement, &["spec", "source", "name"]);
                 findings.insert(Finding::Missing { cell: cell.clone(), object });
@@ -228,6 +241,18 @@ mod tests {
     #[test]
     fn what_is_there_twice_is_told() {
         let twice = |_: &mut Evidence, there: &mut Vec<Found>| there.push(found("1", "y"));
-        check(twice, &["orphan: configmaps n/y in cell a", "doubled: configmaps n/y in cell a"]);
+        check(twice, &["doubled: configmaps n/y in cell a"]);
+        let other = |_: &mut Evidence, there: &mut Vec<Found>| {
+            there.push(Found { uid: "other".to_owned(), ..found("1", "y") });
+        };
+        check(other, &["orphan: configmaps n/y in cell a", "doubled: configmaps n/y in cell a"]);
+    }
+
+    #[test]
+    fn what_is_seen_through_another_name_of_the_same_cell_is_no_orphan() {
+        let twin = |evidence: &mut Evidence, _: &mut Vec<Found>| {
+            evidence.cells.insert("b".to_owned(), Some(vec![found("1", "x")]));
+        };
+        check(twin, &[]);
     }
 }

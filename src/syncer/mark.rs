@@ -10,8 +10,8 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
-/// Which federation put it there; several may share a cell.
-pub const OWNER: &str = "federation.hanse.dev/owner";
+pub use crate::apis::definitions::OWNER;
+
 /// The UID of the source.
 pub const SOURCE_UID: &str = "federation.hanse.dev/source-uid";
 /// Its generation.

@@ -132,7 +132,8 @@ def tries_label_join():
 
 
 def tries_a_kind_of_their_own():
-    shell(f"kubectl apply -k {os.path.join(EXAMPLES, 'workload-by-city')}")
+    apply("default", "workload-by-city/platform")
+    apply("default", "workload-by-city/project")
     eventually("the kind and the object are in the cell", lambda: get("ams", "workload api"))
     shell("""kubectl --context ams patch workload api --subresource=status --type=merge -p '{"status":{"running":2}}'""")
     eventually("what the cell says comes back", lambda: get("default", "workload api").get("status", {}).get("running") == 2)

@@ -14,7 +14,7 @@ use hanse::dialects::{Book, native};
 use hanse::fleet::api::{CellApi, CellError};
 use hanse::fleet::{self, Access, Connect, Ledger, Pace};
 use hanse::scheduler::controller::{self as scheduler, Rulebook};
-use hanse::syncer::audit::{Evidence, Found, audit};
+use hanse::syncer::audit::{Evidence, Found, audit, cell_name};
 use hanse::syncer::{mark, run as syncer};
 use openapi::scalar::time::Instant;
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ impl World {
         let pace = Pace { every: millis(50), soon: millis(5), away: millis(50) };
         let fakes = Arc::new(Fakes(self.cells.clone()));
         let fleet = fleet::start(&client("fleet"), fakes, (&ledger, pace), &tasks, &stop);
-        scheduler::start(&client("scheduler"), &book, &tasks, &stop);
+        scheduler::start(&client("scheduler"), HUB, &book, &tasks, &stop);
         syncer::start(&client("syncer"), HUB, &book, (&fleet, &ledger), &tasks, &stop);
         tasks.close();
         self.running = Some((tasks, stop));
@@ -162,7 +162,7 @@ impl World {
         let evidence = Evidence {
             copies: self.list(COPIES).await,
             placements: self.list(PLACEMENTS).await,
-            cells: self.cells.iter().map(|(name, cell)| (name.clone(), Some(marked(cell)))).collect(),
+            cells: self.cells.iter().map(|(name, cell)| (cell_name("w", name), Some(marked(cell)))).collect(),
         };
         let mut wrong: Vec<String> = audit(&evidence).iter().map(ToString::to_string).collect();
         let sources = self.list(CONFIG_MAPS).await;

@@ -1,5 +1,6 @@
 //! The server that these commands talk to.
 
+use super::everywhere::Found;
 use super::{Error, HubFlags};
 use crate::config;
 use crate::fleet::api::{CellApi, CellPlace, CellResource};
@@ -16,7 +17,11 @@ pub(in crate::cli) fn connect(flags: &HubFlags) -> Result<Arc<dyn CellApi>, Erro
 pub(in crate::cli) fn kubeconfig(flags: &HubFlags) -> Result<String, Error> {
     let path = flags.kubeconfig.clone().or_else(config::kubeconfig).ok_or(Error::NoKubeconfig)?;
     let dir = path.parent().unwrap_or(Path::new("."));
-    Ok(kubeconfig::flattened(&read(&path)?, dir)?)
+    let flat = kubeconfig::flattened(&read(&path)?, dir)?;
+    match &flags.workspace {
+        Some(workspace) => Ok(kubeconfig::in_workspace(&flat, workspace)?),
+        None => Ok(flat),
+    }
 }
 
 pub(super) fn read(path: &Path) -> Result<String, Error> {
@@ -68,7 +73,9 @@ pub(in crate::cli) fn why_not(cell: &Value) -> String {
     message.unwrap_or("nothing is known of it yet").to_owned()
 }
 
-/// How many copies are recorded in a cell.
-pub(super) fn number_in(copies: &[Value], name: &str) -> usize {
-    copies.iter().filter(|copy| copy["spec"]["cell"]["name"] == name).count()
+/// How many copies are recorded in a cell of a workspace.
+pub(super) fn number_in(copies: &[Found], workspace: &str, name: &str) -> usize {
+    let cell = |copy: &Found| copy.object["spec"]["cell"]["name"] == name;
+    let home = |copy: &Found| copy.object["spec"]["cell"]["workspace"] == workspace;
+    copies.iter().filter(|copy| cell(copy) && home(copy)).count()
 }

@@ -1,5 +1,6 @@
 //! `hanse cell leave`: everything is taken back from a cell before it is forgotten; or left there, if that is wished.
 
+use super::everywhere::{Everywhere, Found};
 use super::hub;
 use super::{Error, HubFlags};
 use crate::cli::answer;
@@ -33,7 +34,7 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
     };
     let mut left_behind = 0;
     if flags.force {
-        left_behind = recorded(&*hub, &flags.name).await?;
+        left_behind = recorded(flags, &cell).await?;
         let patch = json!({ "metadata": { "annotations": { LOST: "true" } } });
         hub.merge(&place, &patch).await.map_err(Error::Hub)?;
     }
@@ -45,7 +46,7 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
         Err(_) => hub.get(&place).await.map_err(Error::Hub)?,
     };
     match last {
-        Some(cell) => Err(still_there(&*hub, &flags.name, &cell).await?),
+        Some(cell) => Err(still_there(flags, &cell).await?),
         None if left_behind > 0 => {
             Ok(answer(&format!("cell {} is forgotten; {left_behind} objects were left in it\n", flags.name))?)
         }
@@ -62,13 +63,17 @@ async fn until_gone(hub: &dyn CellApi, flags: &Flags, uid: &str) -> Result<(), E
     }
 }
 
-async fn recorded(hub: &dyn CellApi, name: &str) -> Result<usize, Error> {
-    let copies = hub.list(&hub::copies(), "").await.map_err(Error::Hub)?;
-    Ok(hub::number_in(&copies.items, name))
+/// How many objects are recorded in the cell, from whatever workspace they come.
+async fn recorded(flags: &Flags, cell: &Value) -> Result<usize, Error> {
+    let everywhere = Everywhere::find(&hub::kubeconfig(&flags.hub)?).await?;
+    let uid = |found: &Found| found.object["metadata"]["uid"] == cell["metadata"]["uid"];
+    let home = everywhere.list(&hub::cells()).await?.into_iter().find(uid);
+    let Some(home) = home else { return Ok(0) };
+    Ok(hub::number_in(&everywhere.list(&hub::copies()).await?, &home.place.id, &flags.name))
 }
 
-async fn still_there(hub: &dyn CellApi, name: &str, cell: &Value) -> Result<Error, Error> {
-    let left = recorded(hub, name).await?;
+async fn still_there(flags: &Flags, cell: &Value) -> Result<Error, Error> {
+    let left = recorded(flags, cell).await?;
     let why = if hub::is_ready(cell) { String::new() } else { format!(" ({})", hub::why_not(cell)) };
-    Ok(Error::Leaving { name: name.to_owned(), left, why })
+    Ok(Error::Leaving { name: flags.name.clone(), left, why })
 }

@@ -1,5 +1,6 @@
 //! `hanse cell list`.
 
+use super::everywhere::{Everywhere, Found};
 use super::hub;
 use super::{Error, HubFlags};
 use crate::cli::answer;
@@ -14,30 +15,35 @@ pub(in crate::cli) struct Flags {
 }
 
 pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
-    let hub = hub::connect(&flags.hub)?;
-    let cells = hub.list(&hub::cells(), "").await.map_err(Error::Hub)?.items;
-    let copies = hub.list(&hub::copies(), "").await.map_err(Error::Hub)?.items;
+    let everywhere = Everywhere::find(&hub::kubeconfig(&flags.hub)?).await?;
+    let mut cells = everywhere.list(&hub::cells()).await?;
+    if let Some(workspace) = &flags.hub.workspace {
+        cells.retain(|cell| cell.place.path == *workspace || cell.place.id == *workspace);
+    }
+    let copies = everywhere.list(&hub::copies()).await?;
     Ok(answer(&table(&cells, &copies))?)
 }
 
-fn table(cells: &[Value], copies: &[Value]) -> String {
-    let header = ["NAME", "READY", "VERSION", "REGION", "COPIES", "WHY"].map(str::to_owned);
-    let rows: Vec<[String; 6]> = std::iter::once(header).chain(cells.iter().map(|cell| row(cell, copies))).collect();
+fn table(cells: &[Found], copies: &[Found]) -> String {
+    let header = ["WORKSPACE", "NAME", "READY", "VERSION", "REGION", "COPIES", "WHY"].map(str::to_owned);
+    let rows: Vec<[String; 7]> = std::iter::once(header).chain(cells.iter().map(|cell| row(cell, copies))).collect();
     columns(&rows)
 }
 
-fn row(cell: &Value, copies: &[Value]) -> [String; 6] {
+fn row(Found { place, object: cell }: &Found, copies: &[Found]) -> [String; 7] {
     let name = cell["metadata"]["name"].as_str().unwrap_or_default();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let ready = hub::condition(cell, "Ready").map_or("Unknown".to_owned(), |ready| word(&ready["status"]));
     let why = if hub::is_ready(cell) { String::new() } else { hub::why_not(cell) };
-    let copies = hub::number_in(copies, name).to_string();
-    [name.to_owned(), ready, word(&cell["status"]["kubernetesVersion"]), word(&cell["spec"]["region"]), copies, why]
+    let copies = hub::number_in(copies, &place.id, name).to_string();
+    let (version, region) = (word(&cell["status"]["kubernetesVersion"]), word(&cell["spec"]["region"]));
+    [place.path.clone(), name.to_owned(), ready, version, region, copies, why]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::cell::everywhere::Place;
     use serde_json::json;
 
     #[test]
@@ -47,12 +53,16 @@ mod tests {
             json!({ "metadata": { "name": name }, "spec": { "region": "eu" },
                     "status": { "kubernetesVersion": "v1", "conditions": ready } })
         };
-        let copies = [json!({ "spec": { "cell": { "name": "a" } } })];
-        let text = table(&[cell("a", "True"), cell("long-name", "Unknown")], &copies);
+        let place = |id: &str, path: &str| Place { id: id.to_owned(), path: path.to_owned() };
+        let found = |object: Value| Found { place: place("1", "root:a"), object };
+        let copy = json!({ "spec": { "cell": { "name": "a", "workspace": "1" } } });
+        let other = json!({ "spec": { "cell": { "name": "a", "workspace": "2" } } });
+        let copies = [copy, other].map(|object| Found { place: place("3", "root:b"), object });
+        let text = table(&[found(cell("a", "True")), found(cell("long-name", "Unknown"))], &copies);
         let expected = "\
-NAME        READY     VERSION   REGION   COPIES   WHY
-a           True      v1        eu       1
-long-name   Unknown   v1        eu       0        no answer
+WORKSPACE   NAME        READY     VERSION   REGION   COPIES   WHY
+root:a      a           True      v1        eu       1
+root:a      long-name   Unknown   v1        eu       0        no answer
 ";
         assert_eq!(text, expected);
     }

@@ -1,5 +1,6 @@
 //! `hanse cell`: cells join, leave, and are listed, through the public API of a running server.
 
+pub(super) mod everywhere;
 pub(super) mod hub;
 mod join;
 mod leave;
@@ -27,6 +28,9 @@ pub(super) struct HubFlags {
     /// The kubeconfig of the server; $KUBECONFIG if it is not given
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
+    /// The workspace that the cell is in, a path such as root:team; the one of the kubeconfig, if it is not given
+    #[arg(long, value_name = "PATH")]
+    pub(super) workspace: Option<String>,
 }
 
 pub(super) fn run(command: Command) -> Result<(), Error> {

@@ -5,8 +5,9 @@ mod picture;
 
 use super::answer;
 use super::cell::{Error, HubFlags, hub};
+use super::output::Output;
 use crate::fleet::api::CellApi;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use picture::Picture;
 use std::sync::Arc;
 
@@ -15,17 +16,10 @@ pub(super) struct Flags {
     /// Keep it on the screen, up to date, until q is pressed
     #[arg(long, short)]
     watch: bool,
-    #[arg(long, short, value_enum, default_value_t = Output::Table, conflicts_with = "watch")]
+    #[arg(long, short, value_enum, default_value_t, conflicts_with = "watch")]
     output: Output,
     #[command(flatten)]
     hub: HubFlags,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Output {
-    Table,
-    Json,
-    Yaml,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -45,11 +39,7 @@ pub(super) fn run(flags: &Flags) -> Result<(), Failure> {
         return live::watch(&runtime, &hub);
     }
     let picture = runtime.block_on(look(&hub))?;
-    let text = match flags.output {
-        Output::Table => picture.table(),
-        Output::Json => format!("{:#}\n", picture.report()),
-        Output::Yaml => serde_saphyr::to_string(&picture.report()).unwrap_or_default(),
-    };
+    let text = flags.output.form(|| picture.table(), || picture.report());
     Ok(answer(&text)?)
 }
 

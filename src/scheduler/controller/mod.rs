@@ -14,7 +14,7 @@ pub use book::{Bound, Concern, Rulebook};
 pub use record::{Manner, manner_of, targets_of};
 
 use super::{Followed, Mode, Placement, Seen, plan};
-use crate::apis::definitions::{CLEANUP, PLACEMENTS};
+use crate::apis::definitions::{CLEANUP, OWNER, PLACEMENTS};
 use crate::controller::{Action, Controller, Reconciler};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -41,17 +41,19 @@ const DECIDED_AT_ONCE: usize = 64;
 /// How long others are given to learn of what was just written.
 const LAG: Duration = Duration::from_millis(5);
 
-/// Starts to place the objects of all workspaces. Ends when `stop` is cancelled.
-pub fn start(client: &Client, book: &Arc<dyn Rulebook>, tasks: &TaskTracker, stop: &CancellationToken) {
+/// Starts to place the objects of all workspaces, as `hub`. Ends when `stop` is cancelled.
+pub fn start(client: &Client, hub: &str, book: &Arc<dyn Rulebook>, tasks: &TaskTracker, stop: &CancellationToken) {
     let index = Arc::new(Mutex::new(Index::default()));
     let source = Everything { client: client.clone(), book: book.clone(), index: index.clone(), since: Revision::ZERO };
-    let scheduler = Scheduler { client: client.clone(), book: book.clone(), index };
+    let scheduler = Scheduler { client: client.clone(), hub: hub.to_owned(), book: book.clone(), index };
     let controller = Controller::new(scheduler).source(source).workers(DECIDED_AT_ONCE);
     tasks.spawn(controller.run(stop.clone()));
 }
 
 struct Scheduler {
     client: Client,
+    /// Whose mark copies bear.
+    hub: String,
     book: Arc<dyn Rulebook>,
     /// Held for one question, and together with no other lock.
     index: Arc<Mutex<Index>>,
@@ -112,7 +114,7 @@ impl Scheduler {
     async fn place(&self, key: &Key, at: &ObjectRef, source: &Object) -> Result<Retired, ApiError> {
         let tree = Value::from(source.clone());
         let (mut rules, mut led) = (Vec::new(), Led::default());
-        if !source.is_deleting() {
+        if !source.is_deleting() && !self.is_copy(source) {
             rules = self.book.rules_for(at.workspace(), &tree);
             led = self.index.lock().followers.of(key);
         }
@@ -142,6 +144,12 @@ impl Scheduler {
             return Ok(Vec::new());
         }
         Ok(follow::references(at, object, &*self.client.catalog(at.workspace())?))
+    }
+
+    /// Whether we put it there. A workspace can be a cell; a copy that were sent on would come back to itself for ever.
+    fn is_copy(&self, object: &Object) -> bool {
+        let owner = object.labels().and_then(|labels| labels.get(OWNER));
+        owner.is_some_and(|owner| owner == self.hub.as_str())
     }
 
     /// Each workspace that has rules for the object, or for those that refer to it, decides about its own cells.
