@@ -3,10 +3,12 @@
 mod audit;
 mod authentication;
 mod dev;
+mod keys;
 
 pub use audit::AuditFlags;
 pub use authentication::{AuthenticationError, AuthenticationFlags, Reload, Vouching};
 pub use dev::DevFlags;
+pub use keys::KeyFlags;
 
 use certs::SubjectName;
 use clap::{Args, ValueEnum};
@@ -33,6 +35,7 @@ pub struct Config {
     pub names: Vec<SubjectName>,
     pub authentication: AuthenticationFlags,
     pub audit: AuditFlags,
+    pub keys: KeyFlags,
 }
 
 /// A file that a flag names, and that is no use.
@@ -74,6 +77,8 @@ pub struct ServeFlags {
     pub authentication: AuthenticationFlags,
     #[command(flatten)]
     pub audit: AuditFlags,
+    #[command(flatten)]
+    pub keys: KeyFlags,
     #[cfg(feature = "etcd")]
     #[command(flatten)]
     pub etcd: EtcdFlags,
@@ -140,8 +145,8 @@ impl TryFrom<ServeFlags> for Config {
             StorageKind::Sled => Place::Dir { dir: flags.data_dir.clone(), engine: Engine::Sled },
         };
         let names = flags.tls_san.iter().map(|name| subject_name(name)).collect();
-        let ServeFlags { data_dir, listen, authentication, audit, .. } = flags;
-        Ok(Self { place, storage, data_dir, listen, names, authentication, audit })
+        let ServeFlags { data_dir, listen, authentication, audit, keys, .. } = flags;
+        Ok(Self { place, storage, data_dir, listen, names, authentication, audit, keys })
     }
 }
 

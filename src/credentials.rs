@@ -1,26 +1,27 @@
 //! What the server proves itself with, and what it hands to its administrator: made on the first start, kept after.
 
+mod rotation;
+
+pub use rotation::{Renewal, TokenKeys, retire_token_keys, rotate_token_key};
+
 use apiserver::ambient::Ambient;
-use apiserver::auth::{KeyError, MASTERS, TokenIssuer, user_of_certificate};
+use apiserver::auth::{KeyError, TokenIssuer, user_of_certificate};
 use apiserver::pipeline::Peer;
 use apiserver::serve::Recognise;
 use certs::kubeconfig::{Cluster, Context, Credential, Kubeconfig, User};
-use certs::{Authority, Identity, KeyPair, SigningKey, Subject, SubjectName, Validity};
+use certs::{Authority, KeyPair, SigningKey, SubjectName, Validity};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use tokio_rustls::rustls::pki_types::{CertificateDer, UnixTime};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig, server::VerifierBuilderError};
 
 /// The file through which an administrator finds the server.
 const KUBECONFIG: &str = "admin.kubeconfig";
-
-/// Certificates are made anew when a third of this is left.
-const LASTS: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Who issues tokens, and whom they are meant for unless somebody says otherwise.
 const ISSUER: &str = "https://kubernetes.default.svc";
@@ -62,14 +63,23 @@ pub struct Credentials {
     pub recognise: Recognise,
     pub tokens: TokenIssuer,
     pub ca_pem: String,
+    /// Signs for clients, too.
+    pub authority: Arc<Authority>,
+    /// Keeps certificates from running out.
+    pub renewal: Renewal,
+    pairs: Pairs,
+}
+
+/// Who the administrator is to this server, in two roles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Pairs {
     admin: KeyPair,
     shard_admin: KeyPair,
-    dir: PathBuf,
 }
 
 impl std::fmt::Debug for Credentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Credentials").field("dir", &self.dir).finish_non_exhaustive()
+        f.debug_struct("Credentials").field("renewal", &self.renewal).finish_non_exhaustive()
     }
 }
 
@@ -85,46 +95,35 @@ impl Credentials {
         let kept = dir.join("certs");
         std::fs::create_dir_all(&kept).map_err(|source| CredentialsError::Dir { dir: kept.clone(), source })?;
         let authority = Authority::open_or_create(&kept, now)?;
-        let validity = Validity { now, lasts: LASTS };
-        let pair = |name: &str, subject: &Subject| {
-            Identity::load_or_issue(&authority, &kept, name, subject, validity).map(|identity| identity.pair)
-        };
-        let server = pair("server", &Subject::Server { names: server_names(names) })?;
-        let client = |user: &str, groups: &[&str]| Subject::Client {
-            user: user.to_owned(),
-            groups: groups.iter().map(|group| (*group).to_owned()).collect(),
-        };
-        let admin = pair("admin", &client("kcp-admin", &["system:kcp:admin", MASTERS]))?;
-        let shard_admin = pair("shard-admin", &client("shard-admin", &[MASTERS]))?;
+        let authority = Arc::new(authority);
+        let names = server_names(names);
+        let (renewal, pairs) = Renewal::begin(authority.clone(), dir, names, now)?;
         let signing = SigningKey::open_or_create(&kept)?;
         let tokens = TokenIssuer::new(ISSUER, signing.private_pem().as_bytes(), signing.public_pem().as_bytes())?;
         let clients = format!("{}\n{}", authority.cert_pem(), others.clients.unwrap_or_default());
         let everybody = format!("{clients}\n{}", others.proxies.unwrap_or_default());
-        let tls = Arc::new(tls(&server, verifier(&everybody)?)?);
+        let tls = Arc::new(tls(&renewal, verifier(&everybody)?));
         let proxies = others.proxies.map(verifier).transpose()?;
         let recognise = recognise(verifier(&clients)?, proxies, ambient.clone());
-        Ok(Self {
-            tls,
-            recognise,
-            tokens,
-            ca_pem: authority.cert_pem().to_owned(),
-            admin,
-            shard_admin,
-            dir: dir.to_owned(),
-        })
+        Ok(Self { tls, recognise, tokens, ca_pem: authority.cert_pem().to_owned(), authority, renewal, pairs })
     }
 
     /// Writes the administrator's kubeconfig and answers where it is.
     pub fn write_kubeconfig(&self, at: SocketAddr) -> Result<PathBuf, CredentialsError> {
-        let path = self.dir.join(KUBECONFIG);
-        self.kubeconfig(&url(at)).write(&path)?;
+        self.pairs.write_kubeconfig(&self.renewal.dir, &self.ca_pem, at)
+    }
+}
+
+impl Pairs {
+    fn write_kubeconfig(&self, dir: &Path, ca_pem: &str, at: SocketAddr) -> Result<PathBuf, CredentialsError> {
+        let path = dir.join(KUBECONFIG);
+        self.kubeconfig(&url(at), ca_pem).write(&path)?;
         Ok(path)
     }
 
     /// The contexts that clients of kcp expect, and one that plain kubectl starts with.
-    fn kubeconfig(&self, url: &str) -> Kubeconfig {
-        let cluster =
-            |name: &str, server: String| Cluster { name: name.to_owned(), server, ca_pem: self.ca_pem.clone() };
+    fn kubeconfig(&self, url: &str, ca_pem: &str) -> Kubeconfig {
+        let cluster = |name: &str, server: String| Cluster { name: name.to_owned(), server, ca_pem: ca_pem.to_owned() };
         let user = |name: &str, pair: &KeyPair| User {
             name: name.to_owned(),
             credential: Credential::Certificate(pair.clone()),
@@ -221,13 +220,11 @@ fn server_names(others: &[SubjectName]) -> Vec<SubjectName> {
     names
 }
 
-fn tls(server: &KeyPair, clients: Arc<dyn ClientCertVerifier>) -> Result<ServerConfig, CredentialsError> {
-    let chain: Vec<CertificateDer<'static>> =
-        CertificateDer::pem_slice_iter(server.cert_chain_pem.as_bytes()).collect::<Result<_, _>>()?;
-    let key = PrivateKeyDer::from_pem_slice(server.key_pem.as_bytes())?;
-    let mut config = ServerConfig::builder().with_client_cert_verifier(clients).with_single_cert(chain, key)?;
+fn tls(renewal: &Renewal, clients: Arc<dyn ClientCertVerifier>) -> ServerConfig {
+    let mut config =
+        ServerConfig::builder().with_client_cert_verifier(clients).with_cert_resolver(renewal.shown.clone());
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
+    config
 }
 
 /// Clients may come without a certificate; one that they show must be signed by one of these.
@@ -276,7 +273,7 @@ mod tests {
         let ambient = Ambient::new(|| Instant { seconds: 1_800_000_000, nanos: 0 }, || 1);
         let open = || Credentials::open(dir.path(), &[], Authorities::default(), &ambient).unwrap();
         let (first, again) = (open(), open());
-        assert_eq!((first.ca_pem, first.admin), (again.ca_pem.clone(), again.admin.clone()));
+        assert_eq!((first.ca_pem, first.pairs), (again.ca_pem.clone(), again.pairs.clone()));
         let path = again.write_kubeconfig("0.0.0.0:6443".parse().unwrap()).unwrap();
         let text = std::fs::read_to_string(path).unwrap();
         for expected in ["current-context: default", "https://127.0.0.1:6443/clusters/root", "shard-base"] {

@@ -2,8 +2,8 @@
 
 use crate::apis;
 use crate::bootstrap::{self, bootstrap};
-use crate::config::{AuthenticationError, Config, FileError, Reload, Vouching};
-use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS};
+use crate::config::{AuthenticationError, Config, FileError, KeyFlags, Reload, Vouching};
+use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS, TokenKeys};
 use crate::definitions::definitions;
 use crate::demonstration::{self, Scale, Shown};
 use crate::dialects::{Book, karmada, native};
@@ -11,9 +11,10 @@ use crate::fleet::{self, Connector, Ledger};
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
 use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, seed};
-use crate::upkeep::{self, Pace, Upkeep};
+use crate::upkeep::{self, Pace, Signing, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
+use apiserver::auth::TokenIssuer;
 use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
@@ -74,7 +75,7 @@ pub enum StartError {
 
 impl Server {
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        let Config { place, storage, data_dir, listen, names, authentication, audit } = config;
+        let Config { place, storage, data_dir, listen, names, authentication, audit, keys } = config;
         let (vouching, audit) = (authentication.read()?, audit.read()?);
         let listener = serve::bind(listen).await.map_err(|source| StartError::Listen { address: listen, source })?;
         let address = listener.local_addr().map_err(|source| StartError::Listen { address: listen, source })?;
@@ -86,6 +87,10 @@ impl Server {
             proxies: vouching.proxy_authorities.as_deref(),
         };
         let credentials = Credentials::open(&data_dir, &names, others, &ambient)?;
+        let (signing, accepted) = (&keys.service_account_signing_key_file, &keys.service_account_key_files);
+        let token_keys = TokenKeys::new(&data_dir, signing.clone(), accepted.clone());
+        credentials.tokens.use_keys(token_keys.read()?);
+        vouching.authentication.revoke(keys.revoked()?);
         let catalog = Arc::new(catalog());
         let url = credentials::url(address);
         let resources = Resources::attended(
@@ -108,8 +113,16 @@ impl Server {
         let client = Client::as_system(resources.clone(), "upkeep");
         let upkeep =
             upkeep::start(&client, (&credentials.ca_pem, &[ROOT, HOME].map(Workspace::new)), Pace::default(), &stop);
+        let signing = Signing { authority: credentials.authority.clone(), lasts_max: keys.cluster_signing_duration };
+        upkeep.sign(&client, signing, &stop);
         let departing = departure::controller(&Client::as_system(resources.clone(), "tenancy"));
         let departing = tokio::spawn(departing.run(stop.clone()));
+        let renewing = credentials.renewal.clone().keep(address, resources.ambient().clone(), stop.clone());
+        tokio::spawn(renewing);
+        tokio::spawn(keep_token_keys(token_keys, credentials.tokens.clone(), stop.clone()));
+        if keys.revoked_identities.is_some() {
+            tokio::spawn(keep_revoked(keys, authentication.clone(), stop.clone()));
+        }
         if reload.is_needed() {
             // It ends with the server, and holds nothing that would have to be let go.
             tokio::spawn(keep_trust(reload, authentication, stop.clone()));
@@ -206,18 +219,41 @@ fn advertised(listening: SocketAddr) -> SocketAddr {
 
 /// Whoever is trusted is read again when the file that says so has changed.
 async fn keep_trust(reload: Reload, authentication: Arc<Authentication>, stop: CancellationToken) {
-    let mut known = reload.text();
+    let changed = || match reload.read() {
+        Ok((trusted, _)) => authentication.trust(trusted),
+        // Better an old configuration than none.
+        Err(error) => tracing::warn!(%error, "what was trusted before is trusted still"),
+    };
+    on_change(|| reload.text(), changed, stop).await;
+}
+
+/// The same for whoever is trusted no more.
+async fn keep_revoked(keys: KeyFlags, authentication: Arc<Authentication>, stop: CancellationToken) {
+    let changed = || match keys.revoked() {
+        Ok(revoked) => authentication.revoke(revoked),
+        Err(error) => tracing::warn!(%error, "who was revoked before is revoked still"),
+    };
+    on_change(|| keys.revoked_text(), changed, stop).await;
+}
+
+/// The same for the keys of tokens.
+async fn keep_token_keys(keys: TokenKeys, tokens: TokenIssuer, stop: CancellationToken) {
+    let changed = || match keys.read() {
+        Ok(read) => tokens.use_keys(read),
+        Err(error) => tracing::warn!(%error, "tokens are signed and accepted as before"),
+    };
+    on_change(|| Some(keys.stamp()), changed, stop).await;
+}
+
+/// Calls `act` whenever `look` has something else to say, until it is stopped.
+async fn on_change(look: impl Fn() -> Option<String>, act: impl Fn(), stop: CancellationToken) {
+    let mut known = look();
     let mut ticks = tokio::time::interval(READ_AGAIN);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        let now = reload.text();
-        if now == known {
-            continue;
-        }
-        known = now;
-        match reload.read() {
-            Ok((trusted, _)) => authentication.trust(trusted),
-            // Better an old configuration than none.
-            Err(error) => tracing::warn!(%error, "what was trusted before is trusted still"),
+        let now = look();
+        if now != known {
+            known = now;
+            act();
         }
     }
 }

@@ -78,10 +78,11 @@ impl Api {
 
     /// Who a token belongs to that is shown in a workspace.
     pub(crate) async fn bearer(&self, token: &str, workspace: &Workspace) -> Option<Bearer> {
-        if let Some(own) = self.resources.bearer(token, &self.tokens, workspace) {
-            return Some(own);
-        }
-        self.authentication.bearer(token, self.resources.ambient().now().seconds).await
+        let found = match self.resources.bearer(token, &self.tokens, workspace) {
+            Some(own) => Some(own),
+            None => self.authentication.bearer(token, self.resources.ambient().now().seconds).await,
+        };
+        found.filter(|bearer| !self.authentication.is_revoked(&bearer.user))
     }
 
     /// Whether a token is meant for this server.

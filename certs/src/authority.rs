@@ -6,15 +6,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyIdMethod, KeyUsagePurpose,
-    PublicKeyData,
+    PublicKeyData, SanType,
 };
 use time::OffsetDateTime;
 
-use crate::certificate::{self, Facts};
+use crate::certificate::{self, Facts, Instead};
 use crate::error::{Error, Flaw};
 use crate::file::{self, Readers};
 use crate::pem;
-use crate::subject::{Subject, SubjectName};
+use crate::request::{Grant, Request};
+use crate::subject::{self, Subject, SubjectName};
 
 /// How long an authority lasts. To replace it, every client has to be told: seldom.
 const AUTHORITY_LASTS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
@@ -135,23 +136,50 @@ impl Authority {
     /// A new key, and a certificate for it. Nothing that is issued outlives the authority.
     pub fn issue(&self, subject: &Subject, validity: Validity) -> Result<KeyPair, Error> {
         subject.check()?;
+        let mut params = self.params(validity)?;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![subject.usage()];
+        params.subject_alt_names = subject.alternative_names()?;
+        let key = rcgen::KeyPair::generate().map_err(Error::Sign)?;
+        let unnamed = params.signed_by(&key, &self.issuer).map_err(Error::Sign)?;
+        let instead = Instead { issuer: &self.facts.subject, subject: &subject.distinguished_name(), public_key: None };
+        let der = certificate::rename(unnamed.der(), &instead, self.issuer.key())?;
+        Ok(KeyPair {
+            cert_chain_pem: pem::encode(pem::CERTIFICATE, &der),
+            key_pem: pem::encode(pem::PRIVATE_KEY, key.serialized_der()),
+        })
+    }
+
+    /// A certificate for the key of a request, as text. It says who its holder is as the request does, and what it is
+    /// for as the grant does.
+    pub fn sign(&self, request: &Request, grant: &Grant, validity: Validity) -> Result<String, Error> {
+        let mut params = self.params(validity)?;
+        params.key_usages = grant.usages();
+        params.extended_key_usages = vec![grant.extended_usage()];
+        params.subject_alt_names = request.server_names()?;
+        if let Some(uri) = &grant.uri {
+            params.subject_alt_names.push(SanType::URI(uri.as_str().try_into().map_err(Error::Sign)?));
+        }
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &request.public_key);
+        params.key_identifier_method = KeyIdMethod::PreSpecified(digest.as_ref()[..20].to_vec());
+        // A key for a moment: the requester's takes its place.
+        let key = rcgen::KeyPair::generate().map_err(Error::Sign)?;
+        let unnamed = params.signed_by(&key, &self.issuer).map_err(Error::Sign)?;
+        let subject = subject::distinguished_name(&request.common_name, &request.organizations);
+        let instead = Instead { issuer: &self.facts.subject, subject: &subject, public_key: Some(&request.public_key) };
+        let der = certificate::rename(unnamed.der(), &instead, self.issuer.key())?;
+        Ok(pem::encode(pem::CERTIFICATE, &der))
+    }
+
+    /// What all certificates of this authority have in common.
+    fn params(&self, validity: Validity) -> Result<CertificateParams, Error> {
         self.check_valid(seconds(validity.now)?)?;
         let (not_before, not_after) = period(validity)?;
         let mut params = CertificateParams::default();
         (params.not_before, params.not_after) = (date(not_before)?, date(not_after.min(self.facts.not_after))?);
         params.is_ca = IsCa::ExplicitNoCa;
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![subject.usage()];
-        params.subject_alt_names = subject.alternative_names()?;
         params.use_authority_key_identifier_extension = true;
-        let key = rcgen::KeyPair::generate().map_err(Error::Sign)?;
-        let unnamed = params.signed_by(&key, &self.issuer).map_err(Error::Sign)?;
-        let name = subject.distinguished_name();
-        let der = certificate::rename(unnamed.der(), &self.facts.subject, &name, self.issuer.key())?;
-        Ok(KeyPair {
-            cert_chain_pem: pem::encode(pem::CERTIFICATE, &der),
-            key_pem: pem::encode(pem::PRIVATE_KEY, key.serialized_der()),
-        })
+        Ok(params)
     }
 
     pub(crate) fn issued(&self, facts: &Facts) -> bool {
@@ -166,6 +194,11 @@ fn read_authority(text: &[u8]) -> Result<(Vec<u8>, Facts), Flaw> {
         return Err(Flaw::NotAnAuthority);
     }
     Ok((der.to_vec(), facts))
+}
+
+/// When the first certificate of a text ends, in seconds since 1970; nothing if there is none.
+pub fn expires(text: &[u8]) -> Option<i64> {
+    Facts::read(&pem::certificate(text).ok()?).ok().map(|facts| facts.not_after)
 }
 
 /// First and last second.

@@ -17,6 +17,7 @@ use crate::subject::SubjectName;
 const ALGORITHM_AT: usize = 2;
 const ISSUER_AT: usize = 3;
 const SUBJECT_AT: usize = 5;
+const KEY_AT: usize = 6;
 
 /// What a certificate says of itself. Times are seconds since 1970.
 #[derive(Debug)]
@@ -96,18 +97,28 @@ fn key_id(certificate: &X509Certificate<'_>) -> Option<Vec<u8>> {
     })
 }
 
-/// The same certificate with other distinguished names, signed anew.
+/// What a certificate is to say instead, in DER.
+pub(crate) struct Instead<'a> {
+    pub(crate) issuer: &'a [u8],
+    pub(crate) subject: &'a [u8],
+    /// `None`: the key stays.
+    pub(crate) public_key: Option<&'a [u8]>,
+}
+
+/// The same certificate with other distinguished names, and maybe of another key, signed anew.
 ///
-/// rcgen keeps one value of a kind in a name, but a user is in many groups, and each is an organization.
-pub(crate) fn rename(der: &[u8], issuer: &[u8], subject: &[u8], key: &impl SigningKey) -> Result<Vec<u8>, Error> {
+/// rcgen keeps one value of a kind in a name, but a user is in many groups, and each is an organization. And it knows
+/// some sorts of keys only; what sort others have is their business.
+pub(crate) fn rename(der: &[u8], instead: &Instead<'_>, key: &impl SigningKey) -> Result<Vec<u8>, Error> {
     let parts = elements(der).map_err(Error::Encode)?;
     let [signed, algorithm, _] = parts.as_slice() else {
         return Err(Error::Encode(ASN1Error::new(ASN1ErrorKind::Invalid)));
     };
     let signed = elements(signed).map_err(Error::Encode)?;
     let signed = sequence(signed.iter().enumerate().map(|(at, element)| match at {
-        ISSUER_AT => issuer,
-        SUBJECT_AT => subject,
+        ISSUER_AT => instead.issuer,
+        SUBJECT_AT => instead.subject,
+        KEY_AT => instead.public_key.unwrap_or(element),
         _ => element.as_slice(),
     }));
     let signature = key.sign(&signed).map_err(Error::Sign)?;

@@ -80,3 +80,16 @@ pub enum Flaw {
     #[error("its certificate is not signed by its own key")]
     Signature,
 }
+
+/// What is wrong with a request for a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestFlaw {
+    #[error("PEM block type must be CERTIFICATE REQUEST")]
+    NotARequest,
+    #[error("the certificate request cannot be read")]
+    Unreadable,
+    #[error("unable to verify certificate request signature")]
+    Signature,
+    #[error("a name in the certificate request cannot be read, or is there twice")]
+    Name,
+}

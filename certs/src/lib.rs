@@ -10,12 +10,15 @@ mod file;
 mod identity;
 pub mod kubeconfig;
 mod pem;
+mod request;
 mod signing;
 mod subject;
 
+pub use authority::expires;
 pub use authority::{Authority, KeyPair, Validity};
-pub use error::{Error, Flaw};
+pub use error::{Error, Flaw, RequestFlaw};
 pub use file::write_private;
 pub use identity::{Identity, Origin, Reason};
-pub use signing::SigningKey;
+pub use request::{Grant, Purpose, Request};
+pub use signing::{SigningKey, public_keys};
 pub use subject::{Subject, SubjectName};

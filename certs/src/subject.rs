@@ -46,14 +46,7 @@ impl Subject {
             Subject::Server { .. } => (SERVER, &[][..]),
             Subject::Client { user, groups } => (user.as_str(), groups.as_slice()),
         };
-        construct_der(|writer| {
-            writer.write_sequence(|parts| {
-                for group in groups {
-                    write_part(parts.next(), &ORGANIZATION, group);
-                }
-                write_part(parts.next(), &COMMON_NAME, user);
-            });
-        })
+        distinguished_name(user, groups)
     }
 
     /// What belongs among the alternative names of its certificate.
@@ -77,7 +70,7 @@ impl Subject {
 }
 
 impl SubjectName {
-    fn encoded(&self) -> Result<SanType, Error> {
+    pub(crate) fn encoded(&self) -> Result<SanType, Error> {
         let name = match self {
             SubjectName::Ip(address) => return Ok(SanType::IpAddress(*address)),
             SubjectName::Dns(name) => name,
@@ -86,6 +79,20 @@ impl SubjectName {
         DnsName::try_from(name.strip_prefix("*.").unwrap_or(name)).map_err(|_| refused())?;
         Ok(SanType::DnsName(name.as_str().try_into().map_err(|_| refused())?))
     }
+}
+
+/// In DER. A common name that is empty is left out.
+pub(crate) fn distinguished_name(user: &str, groups: &[String]) -> Vec<u8> {
+    construct_der(|writer| {
+        writer.write_sequence(|parts| {
+            for group in groups {
+                write_part(parts.next(), &ORGANIZATION, group);
+            }
+            if !user.is_empty() {
+                write_part(parts.next(), &COMMON_NAME, user);
+            }
+        });
+    })
 }
 
 fn write_part(writer: DERWriter<'_>, kind: &[u64], value: &str) {

@@ -50,3 +50,34 @@ fn secrets_are_not_shown() {
     let key = SigningKey::open_or_create(dir.path()).unwrap();
     assert_eq!(format!("{key:?}"), "SigningKey(..)");
 }
+
+#[test]
+fn a_rotated_key_signs_while_former_ones_are_kept_until_they_are_retired() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |secs: u64| std::time::UNIX_EPOCH + std::time::Duration::from_secs(secs);
+    let first = SigningKey::open_or_create(dir.path()).unwrap().public_pem();
+    SigningKey::rotate(dir.path(), at(100)).unwrap();
+    SigningKey::rotate(dir.path(), at(200)).unwrap();
+    let now = SigningKey::open_or_create(dir.path()).unwrap().public_pem();
+    let former: Vec<String> = SigningKey::former(dir.path()).unwrap().iter().map(SigningKey::public_pem).collect();
+    assert_eq!((former.len(), &former[0]), (2, &first));
+    assert!(!former.contains(&now));
+    let refused = SigningKey::rotate(dir.path(), at(200)).unwrap_err();
+    assert!(refused.to_string().contains("service-account.200.key"), "nothing is overwritten: {refused}");
+    assert_eq!(SigningKey::retire(dir.path()).unwrap(), 2);
+    assert!(SigningKey::former(dir.path()).unwrap().is_empty());
+    assert_eq!(SigningKey::open_or_create(dir.path()).unwrap().public_pem(), now);
+}
+
+#[test]
+fn keys_of_others_are_read_in_both_halves() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = SigningKey::open_or_create(dir.path()).unwrap();
+    let public = dir.path().join("public.pem");
+    std::fs::write(&public, [key.public_pem(), key.public_pem()].concat()).unwrap();
+    assert_eq!(certs::public_keys(&public).unwrap(), [key.public_pem(), key.public_pem()]);
+    let private = dir.path().join("service-account.key");
+    assert_eq!(certs::public_keys(&private).unwrap(), [key.public_pem()]);
+    std::fs::write(&public, "nothing").unwrap();
+    assert!(certs::public_keys(&public).unwrap_err().to_string().contains("public.pem"));
+}

@@ -15,8 +15,9 @@ fn object(kind: &str, name: &str, spec: &Value) -> Value {
 
 /// All priority levels, whole.
 pub fn levels() -> Vec<Value> {
+    // Where seats are few, lines are long: a user has six of them, and so 2,000 requests that wait.
     let queued = |name: &str, shares: u32, lendable: u32, (queues, hand): (u32, u32)| {
-        let queuing = json!({ "queues": queues, "handSize": hand, "queueLengthLimit": 50 });
+        let queuing = json!({ "queues": queues, "handSize": hand, "queueLengthLimit": 333 });
         let response = json!({ "type": "Queue", "queuing": queuing });
         let limited =
             json!({ "nominalConcurrencyShares": shares, "lendablePercent": lendable, "limitResponse": response });

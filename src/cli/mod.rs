@@ -5,6 +5,7 @@
 
 mod cell;
 mod columns;
+mod credentials;
 mod dev;
 mod explain;
 mod fsck;
@@ -52,6 +53,9 @@ enum Command {
     /// Let cells join and leave, and show how they are
     #[command(subcommand)]
     Cell(cell::Command),
+    /// Change the keys that a server signs tokens of service accounts with
+    #[command(subcommand)]
+    Credentials(credentials::Command),
     /// Show where an object is, why it is there, and why it is not elsewhere
     Explain(explain::Flags),
     /// Compare what is recorded with what is in the cells; exit code 1 if anything is not as it should be
@@ -95,6 +99,7 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
             dev::run(configuration(serve), Scale { cells, projects })
         }
         Command::Cell(command) => Ok(cell::run(command)?),
+        Command::Credentials(command) => Ok(credentials::run(command)?),
         Command::Explain(flags) => Ok(explain::run(&flags)?),
         Command::Fsck(flags) => Ok(fsck::run(&flags)?),
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),

@@ -1,7 +1,7 @@
 //! What keeps a Kubernetes API tidy: namespaces that go take their content along, those that stay have what everybody
 //! expects in them, objects do not outlive their owners nor their definitions, storage is not let go while it is in use,
-//! quotas say what is used of them, policies what seems wrong with them, flow schemas whether there is what they speak of, roles gather rules from others, and events are
-//! forgotten.
+//! quotas say what is used of them, policies what seems wrong with them, flow schemas whether there is the level they
+//! speak of, roles gather rules from others, events are forgotten, and who was approved gets a certificate.
 //!
 //! Each controller observes, decides by a pure function, and acts, in all workspaces at once: a workspace in which
 //! nothing happens costs nothing here. Start with [`start`].
@@ -17,6 +17,11 @@ mod namespaces;
 mod policies;
 mod protection;
 mod quota;
+mod requests;
+mod signers;
+mod signing;
+
+pub use signing::Signing;
 
 use crate::controller::{Controller, Reconciler};
 use apiserver::client::Client;
@@ -34,12 +39,14 @@ pub struct Pace {
     pub event_age: Duration,
     /// How often old events are looked for.
     pub event_sweep: Duration,
+    /// How often old requests for certificates are looked for.
+    pub request_sweep: Duration,
 }
 
 impl Default for Pace {
     fn default() -> Self {
         let (resync, hour, minute) = (Duration::from_mins(30), Duration::from_hours(1), Duration::from_mins(1));
-        Self { resync, event_age: hour, event_sweep: minute }
+        Self { resync, event_age: hour, event_sweep: minute, request_sweep: hour }
     }
 }
 
@@ -75,6 +82,7 @@ pub fn start(client: &Client, (ca_pem, whole): (&str, &[Workspace]), pace: Pace,
     run(&tasks, pace, stop, policies::controller(client));
     run(&tasks, pace, stop, aggregation::controller(client));
     run(&tasks, pace, stop, flows::controller(client, whole));
+    run(&tasks, pace, stop, requests::controller(client, pace.request_sweep));
     tasks.close();
     Upkeep { tasks }
 }
@@ -84,6 +92,11 @@ fn run<R: Reconciler>(tasks: &TaskTracker, pace: Pace, stop: &CancellationToken,
 }
 
 impl Upkeep {
+    /// Lets requests for certificates be signed as well, once they are approved.
+    pub fn sign(&self, client: &Client, signing: Signing, stop: &CancellationToken) {
+        run(&self.tasks, Pace::default(), stop, signing::controller(client, signing));
+    }
+
     /// Waits until all controllers have stopped.
     pub async fn stopped(self) {
         self.tasks.wait().await;

@@ -1,5 +1,7 @@
 //! The controllers on a server in memory. Tests wait by watching until something is so.
 
+mod signing;
+
 use super::*;
 use apiserver::ambient::Ambient;
 use apiserver::catalog::Catalog;

@@ -1,7 +1,7 @@
 //! A whole server, and its workspaces as clients see them.
 
 use apiserver::ambient::Ambient;
-use hanse::config::{AuditFlags, AuthenticationFlags, Config};
+use hanse::config::{AuditFlags, AuthenticationFlags, Config, KeyFlags};
 use hanse::fleet::api::{CellApi, CellError, CellPlace, CellResource};
 use hanse::fleet::{kubeconfig, remote};
 use hanse::server::Server;
@@ -36,6 +36,7 @@ impl Stage {
             names: Vec::new(),
             authentication: AuthenticationFlags::default(),
             audit: AuditFlags::default(),
+            keys: KeyFlags::default(),
         };
         let server = Server::start(config).await.unwrap();
         let text = std::fs::read_to_string(server.kubeconfig()).unwrap();

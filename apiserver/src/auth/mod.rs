@@ -23,8 +23,8 @@ pub use cover::missing;
 pub use published::PublicKey;
 pub use rule::Rule;
 pub use rules::{Decision, RoleError, Rulebook, Rules, StoredRole, aggregate};
-pub use tokens::{Audience, Bound, Claims, KeyError, TokenIssuer};
-pub use x509::{CertificateError, user_of_certificate};
+pub use tokens::{Audience, Bound, Claims, KeyError, Keys, TokenIssuer};
+pub use x509::{CertificateError, uri_of_workspace, user_of_certificate};
 
 use crate::place::Workspace;
 use serde_json::{Value, json};

@@ -39,11 +39,9 @@ impl PublicKey {
         &self.id
     }
 
-    /// The set of keys that has this one in it.
-    pub fn set(&self) -> Value {
+    /// The key as it stands in a set of them.
+    pub fn told(&self) -> Value {
         let Self { id, x, y } = self;
-        json!({ "keys": [{
-            "use": "sig", "kty": "EC", "kid": id, "crv": "P-256", "alg": "ES256", "x": x, "y": y,
-        }] })
+        json!({ "use": "sig", "kty": "EC", "kid": id, "crv": "P-256", "alg": "ES256", "x": x, "y": y })
     }
 }

@@ -1,11 +1,14 @@
-//! Tokens of service accounts: what they say, and the key that signs them.
+//! Tokens of service accounts: what they say, the key that signs them, and those that did before.
 
 use super::User;
 use super::published::PublicKey;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Whom a token is meant for.
 pub type Audience = String;
@@ -89,14 +92,43 @@ struct Named {
     uid: String,
 }
 
-/// Signs tokens, and knows its own again.
+/// Signs tokens with one key, and knows those of several again. Clones share the keys.
 #[derive(Clone)]
 pub struct TokenIssuer {
     name: String,
     audiences: Vec<Audience>,
+    /// Read for each token, replaced as a whole when keys change.
+    keys: Arc<RwLock<Arc<Keys>>>,
+}
+
+/// ECDSA keys on P-256.
+pub struct Keys {
     signing: EncodingKey,
-    checking: DecodingKey,
-    public: PublicKey,
+    /// Those whose tokens are accepted. The first is the other half of the one that signs.
+    accepted: Vec<(PublicKey, DecodingKey)>,
+}
+
+impl Keys {
+    /// A key that signs, both halves as PEM.
+    pub fn new(private_pem: &[u8], public_pem: &[u8]) -> Result<Self, KeyError> {
+        let keys = Self { signing: EncodingKey::from_ec_pem(private_pem)?, accepted: Vec::new() };
+        keys.accept(public_pem)
+    }
+
+    /// Tokens that were signed with this key are good as well.
+    pub fn accept(mut self, public_pem: &[u8]) -> Result<Self, KeyError> {
+        let public = PublicKey::from_pem(public_pem).ok_or(KeyError::NotPublic)?;
+        if !self.accepted.iter().any(|(known, _)| *known == public) {
+            self.accepted.push((public, DecodingKey::from_ec_pem(public_pem)?));
+        }
+        Ok(self)
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.accepted.iter().map(|(public, _)| public.id())).finish()
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -110,13 +142,17 @@ pub enum KeyError {
 impl TokenIssuer {
     /// An issuer whose key is an ECDSA key on P-256, both halves as PEM.
     pub fn new(name: &str, private_pem: &[u8], public_pem: &[u8]) -> Result<Self, KeyError> {
-        Ok(Self {
-            name: name.to_owned(),
-            audiences: vec![name.to_owned()],
-            signing: EncodingKey::from_ec_pem(private_pem)?,
-            checking: DecodingKey::from_ec_pem(public_pem)?,
-            public: PublicKey::from_pem(public_pem).ok_or(KeyError::NotPublic)?,
-        })
+        Ok(Self::with(name, Keys::new(private_pem, public_pem)?))
+    }
+
+    pub fn with(name: &str, keys: Keys) -> Self {
+        let keys = Arc::new(RwLock::new(Arc::new(keys)));
+        Self { name: name.to_owned(), audiences: vec![name.to_owned()], keys }
+    }
+
+    /// From now on, these keys count.
+    pub fn use_keys(&self, keys: Keys) {
+        *self.keys.write() = Arc::new(keys);
     }
 
     /// What tokens say about where they come from.
@@ -124,9 +160,10 @@ impl TokenIssuer {
         &self.name
     }
 
-    /// What others need to check tokens with.
-    pub fn public(&self) -> &PublicKey {
-        &self.public
+    /// The keys that others need to check tokens with, as a set.
+    pub fn public(&self) -> Value {
+        let keys = self.keys.read().clone();
+        json!({ "keys": keys.accepted.iter().map(|(public, _)| public.told()).collect::<Vec<_>>() })
     }
 
     /// Whom a token is meant for when nobody says.
@@ -156,8 +193,10 @@ impl TokenIssuer {
                 secret: bound("Secret"),
             },
         };
-        let header = Header { kid: Some(self.public.id().to_owned()), ..Header::new(Algorithm::ES256) };
-        Ok(jsonwebtoken::encode(&header, &written, &self.signing)?)
+        let keys = self.keys.read().clone();
+        let id = keys.accepted.first().map(|(public, _)| public.id().to_owned());
+        let header = Header { kid: id, ..Header::new(Algorithm::ES256) };
+        Ok(jsonwebtoken::encode(&header, &written, &keys.signing)?)
     }
 
     /// What a token says, if this issuer signed it and it is good at `now`.
@@ -168,8 +207,13 @@ impl TokenIssuer {
         rules.validate_exp = false;
         rules.validate_nbf = false;
         rules.validate_aud = false;
-        let Written { aud, exp, iat, nbf, jti, private, .. } =
-            jsonwebtoken::decode::<Written>(token, &self.checking, &rules).ok()?.claims;
+        let keys = self.keys.read().clone();
+        // A token that names its key is held against no other.
+        let named = jsonwebtoken::decode_header(token).ok()?.kid;
+        let fits = |public: &PublicKey| named.as_deref().is_none_or(|name| name == public.id());
+        let mut candidates = keys.accepted.iter().filter(|(public, _)| fits(public));
+        let decoded = candidates.find_map(|(_, key)| jsonwebtoken::decode::<Written>(token, key, &rules).ok());
+        let Written { aud, exp, iat, nbf, jti, private, .. } = decoded?.claims;
         if now >= exp || now < nbf {
             return None;
         }

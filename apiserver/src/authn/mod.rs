@@ -10,6 +10,7 @@ pub mod file;
 pub mod header;
 pub mod issuers;
 mod remembered;
+pub mod revoked;
 pub mod webhook;
 
 pub use remembered::Remembered;
@@ -23,6 +24,7 @@ use http::HeaderMap;
 use http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 use issuers::Issuers;
 use parking_lot::RwLock;
+use revoked::Revoked;
 use std::sync::Arc;
 use webhook::TokenWebhook;
 
@@ -77,11 +79,13 @@ pub struct Authentication {
     pub webhook: Option<TokenWebhook>,
     /// Read at each request, replaced when the configuration changes.
     trusted: RwLock<Trusted>,
+    /// The same.
+    revoked: RwLock<Arc<Revoked>>,
 }
 
 impl Authentication {
     pub fn new(proxy: Option<FrontProxy>, tokens: TokenFile, webhook: Option<TokenWebhook>, trusted: Trusted) -> Self {
-        Self { proxy, tokens, webhook, trusted: RwLock::new(trusted) }
+        Self { proxy, tokens, webhook, trusted: RwLock::new(trusted), revoked: RwLock::default() }
     }
 
     pub fn trusted(&self) -> Trusted {
@@ -91,6 +95,17 @@ impl Authentication {
     /// From now on, these are trusted.
     pub fn trust(&self, trusted: Trusted) {
         *self.trusted.write() = trusted;
+    }
+
+    /// From now on, these are nobody.
+    pub fn revoke(&self, revoked: Revoked) {
+        *self.revoked.write() = Arc::new(revoked);
+    }
+
+    /// Whether somebody who has shown who they are is not recognised any more.
+    pub fn is_revoked(&self, user: &User) -> bool {
+        let revoked = self.revoked.read().clone();
+        revoked.contains(user)
     }
 
     /// Who a token belongs to that is none of this server's own.

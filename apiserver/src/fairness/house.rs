@@ -1,7 +1,8 @@
 //! One workspace: its seats, divided among the priority levels that it has.
 //!
 //! A level has its nominal seats. It may sit on others' as well, within its own bound, for as long as those keep what they
-//! do not lend; what is lent comes back when a request ends. Who is exempt waits for nobody of the workspace, and has no
+//! do not lend; what is lent comes back when a request ends. A level that nobody declared, and that nobody is about of,
+//! lends all it has: whoever comes of it is next, so that one user alone has the workspace's seats. Who is exempt waits for nobody of the workspace, and has no
 //! more seats than the workspace has.
 
 use super::flow::{Flows, Level};
@@ -40,8 +41,9 @@ impl<T> House<T> {
             return true;
         }
         let others = self.flows.levels().filter(|other| other.name != level.name);
+        let keeping = others.filter(|other| other.keeps_while_idle() || self.rooms.contains_key(&other.name));
         let kept: usize =
-            others.map(|other| self.flows.limits(other, seats).kept.saturating_sub(seated(&other.name))).sum();
+            keeping.map(|other| self.flows.limits(other, seats).kept.saturating_sub(seated(&other.name))).sum();
         own < limits.max && seats - self.seated > kept
     }
 

@@ -157,6 +157,34 @@ fn a_level_keeps_what_it_does_not_lend_and_may_borrow_what_others_do() {
 }
 
 #[test]
+fn one_user_alone_has_all_seats_until_somebody_of_another_level_comes() {
+    let flows = given();
+    let bounds = Bounds { seats: 400, seats_of_one: 32, waiting: 20_000, waiting_of_one: 4_000, ..BOUNDS };
+    let (mut lines, workspace) = (Lines::new(bounds), Workspace::new("w"));
+    let (mut seated, mut rejected) = (Vec::new(), 0);
+    for _ in 0..2_100 {
+        match lines.arrive(&guest(&flows, "w", "a"), &flows, || ("user", ())) {
+            (ticket, Place::Seat) => seated.push(ticket),
+            (_, Place::Line(())) => {}
+            (_, Place::None) => rejected += 1,
+        }
+    }
+    // All but the seat of those who could not wait for one; and so many wait.
+    assert_eq!((seated.len(), lines.waiting(), rejected), (31, 6 * 333, 2_100 - 31 - 6 * 333));
+    let account = User::authenticated("system:serviceaccount:n:s", vec!["system:serviceaccounts".to_owned()]);
+    let account = guest_of(&flows, "w", account, 1);
+    assert!(matches!(lines.arrive(&account, &flows, || ("account", ())).1, Place::Seat));
+    for _ in 0..2 {
+        assert!(matches!(lines.arrive(&account, &flows, || ("account", ())).1, Place::Line(())));
+    }
+    for ticket in seated.drain(..2) {
+        lines.leave(&workspace, &ticket);
+        assert_eq!(lines.next().unwrap().1.call, "account");
+        assert!(lines.next().is_none());
+    }
+}
+
+#[test]
 fn whoever_finds_no_seat_in_a_level_without_lines_is_sent_away() {
     let bounds = Bounds { seats: 100, seats_of_one: 10, waiting: 99, waiting_of_one: 99, ..BOUNDS };
     let reject = json!({ "limitResponse": { "type": "Reject" }, "borrowingLimitPercent": 0 });

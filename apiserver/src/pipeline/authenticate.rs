@@ -41,6 +41,10 @@ pub(super) async fn authenticate(
             by_token(api, workspace, shown, may_be_nobody).await?
         }
     };
+    // At each request, not only when a connection begins: what was shown then may be worth nothing now.
+    if api.authentication.is_revoked(&user) {
+        return Err(ApiError::unauthorized());
+    }
     // Nobody further in has any use for it.
     request.headers_mut().remove(AUTHORIZATION);
     Ok(user)

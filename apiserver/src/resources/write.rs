@@ -145,13 +145,19 @@ pub(super) fn errors_of_new(resource: &ResourceDef, object: &mut Object) -> Vec<
         (Some(custom), _) => custom.schema.validate(object, None, resource.namespaced).errors,
         (None, Some(ty)) => {
             let expressions = policy::check(object);
-            object.as_tree(|tree| {
+            let request = is(resource, "certificates.k8s.io", "certificatesigningrequests");
+            let unreadable = Some(&*object).filter(|_| request).and_then(strategy::check_request);
+            let mut errors = object.as_tree(|tree| {
                 let mut errors = openapi::validation::create_knowing(tree, ty, expressions);
                 if is_definition(resource) {
                     errors.extend(check_rules(tree, None, &errors));
                 }
                 errors
-            })
+            });
+            // What is wrong on the outside is said once.
+            let said = errors.iter().any(|error| error.field == "spec.request");
+            errors.extend(unreadable.filter(|_| !said));
+            errors
         }
         (None, None) => Vec::new(),
     }

@@ -2,8 +2,13 @@
 
 use crate::auth::User;
 use crate::object::{Object, child, timestamp};
+use openapi::FieldError;
+use openapi::scalar::base64;
 use openapi::scalar::time::Instant;
 use serde_json::{Value, json};
+use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::pem::Pem;
+use x509_parser::prelude::FromDer;
 
 pub(super) fn prepare_create(object: &mut Object, user: &User) {
     let spec = object.spec_mut();
@@ -18,6 +23,17 @@ pub(super) fn prepare_create(object: &mut Object, user: &User) {
     if !user.uid.is_empty() {
         spec.insert("uid".to_owned(), user.uid.as_str().into());
     }
+}
+
+/// What is wrong with a request that has the right words around it, but is none.
+pub fn check_request(object: &Object) -> Option<FieldError> {
+    let pem = base64::decode(object.text(&["spec", "request"])).unwrap_or_default();
+    let block = Pem::iter_from_buffer(&pem).next()?.ok();
+    let is_one = |der: &[u8]| X509CertificationRequest::from_der(der).is_ok_and(|(rest, _)| rest.is_empty());
+    if block.is_some_and(|block| block.label == "CERTIFICATE REQUEST" && is_one(&block.contents)) {
+        return None;
+    }
+    Some(FieldError::invalid("spec.request", "<PEM>", "it is not a certificate request (PKCS#10)"))
 }
 
 fn conditions(object: &Object) -> Vec<Value> {

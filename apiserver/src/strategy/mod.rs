@@ -16,6 +16,7 @@ mod secrets;
 mod services;
 mod volumes;
 
+pub use certificates::check_request;
 pub use parts::{check_change, has_own_rules};
 
 pub use reset::reset_fields;

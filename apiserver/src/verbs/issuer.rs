@@ -15,7 +15,7 @@ const CACHED: HeaderValue = HeaderValue::from_static("public, max-age=3600");
 
 pub(super) fn answer(api: &Api, what: Issuer, call: &Call) -> Result<Response, ApiError> {
     let (content_type, tree) = match what {
-        Issuer::Keys => ("application/jwk-set+json", api.tokens.public().set()),
+        Issuer::Keys => ("application/jwk-set+json", api.tokens.public()),
         Issuer::Configuration => {
             let host = call.authority.as_deref().ok_or_else(|| ApiError::bad_request("the request names no host"))?;
             let told = json!({

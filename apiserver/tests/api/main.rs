@@ -12,6 +12,7 @@ mod discovering;
 mod doors;
 mod enduring;
 mod flowing;
+mod hiding;
 mod hooking;
 mod listing;
 mod patching;

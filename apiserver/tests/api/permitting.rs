@@ -279,6 +279,11 @@ async fn approving_and_signing_is_permitted_for_signers() {
         "spec": { "signerName": "example.com/s", "request": REQUEST, "usages": ["digital signature"] },
     });
     let all = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let mut hollow = request.clone();
+    let pem = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n";
+    hollow["spec"]["request"] = openapi::scalar::base64::encode(pem.as_bytes()).into();
+    let (_, message) = stage.send(&format!("POST {all}"), &hollow).await.refused(422);
+    assert!(message.contains("spec.request"), "{message}");
     stage.send(&format!("POST {all}"), &request).await.expect(201);
     let mut approved = stage.ask(&format!("GET {all}/c")).await.expect(200);
     approved["status"] =

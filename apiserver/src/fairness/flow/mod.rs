@@ -22,6 +22,15 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+/// Levels that a workspace may have: those who find out whose turn it is look at all of them.
+const LEVELS_MAX: usize = 64;
+
+/// Schemas that a workspace may have: every request is held against them.
+const SCHEMAS_MAX: usize = 1_000;
+
+/// Where this is true, the server says what an object says, and nobody of the workspace.
+const KEPT_BY_SERVER: &str = "apf.kubernetes.io/autoupdate-spec";
+
 /// All flow schemas and priority levels that count in a workspace.
 #[derive(Debug)]
 pub struct Flows {
@@ -45,7 +54,17 @@ pub struct Schema {
 pub(crate) struct Level {
     pub(crate) name: Arc<str>,
     pub(crate) share: Share,
+    /// Nobody of the workspace asked for it.
+    given: bool,
     uid: HeaderValue,
+}
+
+impl Level {
+    /// Whether what a level does not lend is there for it at once, also when nobody of it is about. What nobody asked for
+    /// is not, as long as who comes can wait for a seat: others would go without it for nothing.
+    pub(crate) fn keeps_while_idle(&self) -> bool {
+        !self.given || self.share.queuing.is_none()
+    }
 }
 
 /// Where a request belongs.
@@ -61,6 +80,7 @@ pub struct Class {
 /// An object of either kind: the one that counts of those with its name.
 #[derive(Debug)]
 struct Kept {
+    given: bool,
     uid: String,
     spec: Value,
 }
@@ -68,14 +88,14 @@ struct Kept {
 impl Flows {
     /// `schemas` and `levels` as the workspace has them.
     pub fn compile(schemas: &[Object], levels: &[Object]) -> Self {
-        let levels: Vec<Arc<Level>> = merged(flows::levels(), levels, true)
+        let levels: Vec<Arc<Level>> = merged(flows::levels(), levels, LEVELS_MAX)
             .into_iter()
             .map(|(name, kept)| {
                 let share = read::<LevelSpec>(&kept.spec).share();
-                Arc::new(Level { name: name.into(), share, uid: header(&kept.uid) })
+                Arc::new(Level { name: name.into(), share, given: kept.given, uid: header(&kept.uid) })
             })
             .collect();
-        let mut found: Vec<Arc<Schema>> = merged(flows::schemas(), schemas, false)
+        let mut found: Vec<Arc<Schema>> = merged(flows::schemas(), schemas, SCHEMAS_MAX)
             .into_iter()
             .filter_map(|(name, kept)| {
                 let spec: SchemaSpec = read(&kept.spec);
@@ -118,21 +138,25 @@ impl Flows {
     }
 }
 
-/// Own objects take the places of given ones. Nobody says what a mandatory one says.
-fn merged(given: Vec<Value>, own: &[Object], levels: bool) -> BTreeMap<String, Kept> {
+/// Own objects take the places of given ones, and there are `max` of them together. Nobody says what a mandatory one says.
+fn merged(given: Vec<Value>, own: &[Object], max: usize) -> BTreeMap<String, Kept> {
     let mut all = BTreeMap::new();
     for object in given {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let uid = given_uid(&name, levels);
-        all.insert(name, Kept { uid, spec: object["spec"].clone() });
+        let uid = given_uid(&name, &object["kind"]);
+        all.insert(name, Kept { given: true, uid, spec: object["spec"].clone() });
     }
     for object in own {
-        let uid = object.uid().to_owned();
-        match all.get_mut(object.name()).filter(|_| MANDATORY.contains(&object.name())) {
+        let (name, uid) = (object.name(), object.uid().to_owned());
+        if all.len() >= max && !all.contains_key(name) {
+            continue;
+        }
+        match all.get_mut(name).filter(|_| MANDATORY.contains(&name)) {
             Some(kept) => kept.uid = uid,
             None => {
                 let spec = object.get("spec").cloned().unwrap_or_default();
-                all.insert(object.name().to_owned(), Kept { uid, spec });
+                let given = object.text(&["metadata", "annotations", KEPT_BY_SERVER]) == "true";
+                all.insert(name.to_owned(), Kept { given, uid, spec });
             }
         }
     }
@@ -140,9 +164,9 @@ fn merged(given: Vec<Value>, own: &[Object], levels: bool) -> BTreeMap<String, K
 }
 
 /// What is no object has an id all the same: the same one everywhere.
-fn given_uid(name: &str, level: bool) -> String {
+fn given_uid(name: &str, kind: &Value) -> String {
     let mut hasher = DefaultHasher::new();
-    (name, level).hash(&mut hasher);
+    (name, kind.as_str()).hash(&mut hasher);
     uuid::Builder::from_random_bytes(u128::from(hasher.finish()).to_be_bytes()).into_uuid().to_string()
 }
 

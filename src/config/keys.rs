@@ -1,0 +1,94 @@
+//! What the server signs with, and for how long: the flags.
+
+use super::AuthenticationError;
+use apiserver::authn::revoked::{Misfit, Revoked};
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What certificates last that are issued on request, if nobody says: Kubernetes' own.
+const LASTS: Duration = Duration::from_hours(8760);
+
+/// The same flags as kube-apiserver's and kube-controller-manager's.
+#[derive(Args, Clone, Debug)]
+pub struct KeyFlags {
+    /// For how long certificates are issued at most to those who ask by a CertificateSigningRequest: 8760h, 90m, ...
+    #[arg(long, value_name = "DURATION", default_value = "8760h0m0s", value_parser = duration)]
+    pub cluster_signing_duration: Duration,
+    /// The key that signs tokens of service accounts (PEM, ECDSA P-256); the one in DIR/certs if not given
+    #[arg(long, value_name = "FILE")]
+    pub service_account_signing_key_file: Option<PathBuf>,
+    /// A key, private or public, whose tokens of service accounts are accepted besides (PEM, ECDSA P-256)
+    #[arg(long = "service-account-key-file", value_name = "FILE")]
+    pub service_account_key_files: Vec<PathBuf>,
+    /// Who is not recognised any more, a line each; read again when it changes
+    ///
+    /// A line is `user NAME`, `group NAME`, `uid UID`, or `credential ID`: one certificate (X509SHA256=...) or token
+    /// (JTI=...).
+    #[arg(long, value_name = "FILE")]
+    pub revoked_identities: Option<PathBuf>,
+}
+
+impl Default for KeyFlags {
+    fn default() -> Self {
+        Self {
+            cluster_signing_duration: LASTS,
+            service_account_signing_key_file: None,
+            service_account_key_files: Vec::new(),
+            revoked_identities: None,
+        }
+    }
+}
+
+impl KeyFlags {
+    /// Who is not recognised any more; nobody, if no file says so.
+    pub fn revoked(&self) -> Result<Revoked, AuthenticationError> {
+        let Some(path) = &self.revoked_identities else { return Ok(Revoked::default()) };
+        let unreadable = |source| AuthenticationError::File { path: path.clone(), source };
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let wrong = |misfit: Misfit| AuthenticationError::Config { path: path.clone(), why: misfit.to_string() };
+        Revoked::parse(&text).map_err(wrong)
+    }
+
+    /// The file as it is now.
+    pub fn revoked_text(&self) -> Option<String> {
+        std::fs::read_to_string(self.revoked_identities.as_ref()?).ok()
+    }
+}
+
+/// A duration as Go writes it: numbers with h, m or s after them.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is not a duration such as 8760h or 90m30s");
+    let (mut secs, mut number) = (0u64, String::new());
+    for character in text.chars() {
+        if character.is_ascii_digit() {
+            number.push(character);
+            continue;
+        }
+        let unit = match character {
+            'h' => 3600,
+            'm' => 60,
+            's' => 1,
+            _ => return Err(wrong()),
+        };
+        let count: u64 = std::mem::take(&mut number).parse().map_err(|_| wrong())?;
+        secs = count.checked_mul(unit).and_then(|more| secs.checked_add(more)).ok_or_else(wrong)?;
+    }
+    if number.is_empty() && secs > 0 { Ok(Duration::from_secs(secs)) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_written_as_in_go() {
+        let check = |text: &str, secs: u64| assert_eq!(duration(text), Ok(Duration::from_secs(secs)), "{text}");
+        check("8760h0m0s", KeyFlags::default().cluster_signing_duration.as_secs());
+        check("90m", 5400);
+        check("1h30s", 3630);
+        for odd in ["", "0s", "h", "5", "5d", "-1h", "99999999999999999999h", "1h5"] {
+            assert!(duration(odd).is_err(), "{odd}");
+        }
+    }
+}
