@@ -2,10 +2,29 @@
 
 use crate::catalog::{Catalog, ResourceDef};
 use crate::error::ApiError;
-use crate::fairness::Dump;
 use crate::place::{Collection, ObjectRef, Workspace};
 use http::Method;
 use std::sync::Arc;
+
+/// How closely one looks at who waits for a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dump {
+    Levels,
+    Queues,
+    Requests,
+}
+
+impl Dump {
+    /// The part of the path that asks for it.
+    fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "dump_priority_levels" => Self::Levels,
+            "dump_queues" => Self::Queues,
+            "dump_requests" => Self::Requests,
+            _ => return None,
+        })
+    }
+}
 
 #[derive(Clone, Debug)]
 pub enum Target {

@@ -5,17 +5,10 @@ use super::lines::Ticket;
 use super::room::{Room, Told};
 use super::{Seat, Seats};
 use crate::place::Workspace;
+use crate::target::Dump;
 use openapi::scalar::time::Precision;
 use std::fmt::Write;
 use tokio::sync::oneshot;
-
-/// How closely one looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dump {
-    Levels,
-    Queues,
-    Requests,
-}
 
 const LEVELS: &str = "PriorityLevelName, ActiveQueues, IsIdle, IsQuiescing, WaitingRequests, ExecutingRequests, \
                       DispatchedRequests, RejectedRequests, TimedoutRequests, CancelledRequests";
@@ -24,16 +17,6 @@ const REQUESTS: &str = "PriorityLevelName, FlowSchemaName, QueueIndex, RequestIn
                         ArriveTime, InitialSeats, UserName";
 
 impl Dump {
-    /// The part of the path that asks for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Some(match word {
-            "dump_priority_levels" => Self::Levels,
-            "dump_queues" => Self::Queues,
-            "dump_requests" => Self::Requests,
-            _ => return None,
-        })
-    }
-
     /// All seats of a workspace, of whatever sort they are.
     pub fn text(self, all: &[&Seats], workspace: &Workspace, flows: &Flows) -> String {
         let mut text = match self {

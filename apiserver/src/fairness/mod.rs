@@ -14,7 +14,6 @@ mod room;
 mod tests;
 mod watches;
 
-pub use dump::Dump;
 pub use flow::{Class, Flows, Schema};
 pub use watches::{Watcher, Watches, Watching};
 
@@ -39,6 +38,13 @@ pub struct Bounds {
     /// Of one workspace, however many lines it asks for.
     pub waiting_of_one: usize,
     pub wait: Duration,
+}
+
+/// How many objects an answer lists, and whether there are more of them: what the next one like it will need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listed {
+    pub(crate) sent: usize,
+    pub(crate) more: bool,
 }
 
 /// Why somebody cannot be served.

@@ -14,7 +14,6 @@ mod workspace;
 
 pub use authenticate::Peer;
 pub use limit::Limits;
-pub(crate) use limit::Listed;
 
 use crate::api::Api;
 use crate::audit::Record;

@@ -3,6 +3,7 @@
 //! What is remembered is an estimate in a table of fixed size. Two collections that share an entry are taken for each
 //! other, which costs one of them a seat too many or too few, and nobody else anything.
 
+use crate::fairness::Listed;
 use crate::options::Query;
 use crate::target::{Target, Verb};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,13 +14,6 @@ const OBJECTS_PER_SEAT: usize = 100;
 const SEATS_MAX: usize = 10;
 
 const ENTRIES: usize = 4096;
-
-/// How many objects an answer lists, and how many it would have without its limit, where that is known.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Listed {
-    pub(crate) sent: usize,
-    pub(crate) more: bool,
-}
 
 #[derive(Debug)]
 pub(super) struct Sizes(Box<[AtomicU32]>);
