@@ -1,19 +1,27 @@
 //! What the server is told before it starts. Flags and environment are read here and nowhere else.
 
+mod aggregated;
 mod audit;
 mod authentication;
+mod authorization;
 mod dev;
 mod keys;
+mod kubeconfig;
 
+pub use aggregated::{AggregatedFlags, Lookup, Standing};
 pub use audit::AuditFlags;
 pub use authentication::{AuthenticationError, AuthenticationFlags, Reload, Vouching};
+pub use authorization::{AuthorizationError, AuthorizationFlags};
 pub use dev::DevFlags;
 pub use keys::KeyFlags;
 
+use apiserver::hooks::{Endpoint, Identity, Token};
 use certs::SubjectName;
 use clap::{Args, ValueEnum};
+use serde_json::json;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use storage::{Engine, HistoryBounds, Limits, Options, Place};
 #[cfg(feature = "etcd")]
@@ -22,6 +30,10 @@ use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 
 /// The variable that says what is logged: `warn`, `storage=debug,fjall=info`, ...
 pub const LOG_VARIABLE: &str = "HANSE_LOG";
+
+/// The service by which a host reaches an aggregated server, unless somebody says otherwise.
+pub const SERVICE: &str = "hanse";
+pub const SERVICE_NAMESPACE: &str = "hanse-system";
 
 /// Everything the server needs to know.
 #[derive(Clone, Debug)]
@@ -34,6 +46,8 @@ pub struct Config {
     /// Names besides its own that clients reach the server by.
     pub names: Vec<SubjectName>,
     pub authentication: AuthenticationFlags,
+    pub authorization: AuthorizationFlags,
+    pub aggregated: AggregatedFlags,
     pub audit: AuditFlags,
     pub keys: KeyFlags,
 }
@@ -75,6 +89,10 @@ pub struct ServeFlags {
     pub value_bytes_max: usize,
     #[command(flatten)]
     pub authentication: AuthenticationFlags,
+    #[command(flatten)]
+    pub authorization: AuthorizationFlags,
+    #[command(flatten)]
+    pub aggregated: AggregatedFlags,
     #[command(flatten)]
     pub audit: AuditFlags,
     #[command(flatten)]
@@ -144,9 +162,11 @@ impl TryFrom<ServeFlags> for Config {
             StorageKind::Fjall => Place::Dir { dir: flags.data_dir.clone(), engine: Engine::Fjall },
             StorageKind::Sled => Place::Dir { dir: flags.data_dir.clone(), engine: Engine::Sled },
         };
-        let names = flags.tls_san.iter().map(|name| subject_name(name)).collect();
-        let ServeFlags { data_dir, listen, authentication, audit, keys, .. } = flags;
-        Ok(Self { place, storage, data_dir, listen, names, authentication, audit, keys })
+        // What `hanse install apiservice` calls the service by which a host reaches us.
+        let by_host = flags.aggregated.aggregated.then(|| format!("{SERVICE}.{SERVICE_NAMESPACE}.svc"));
+        let names = flags.tls_san.iter().chain(&by_host).map(|name| subject_name(name)).collect();
+        let ServeFlags { data_dir, listen, authentication, authorization, aggregated, audit, keys, .. } = flags;
+        Ok(Self { place, storage, data_dir, listen, names, authentication, authorization, aggregated, audit, keys })
     }
 }
 
@@ -163,6 +183,21 @@ fn etcd(flags: EtcdFlags) -> Result<Place, FlagError> {
     let identity = etcd_cert.zip(etcd_key).map(|(cert, key)| EtcdIdentity { cert, key });
     let tls = etcd_ca.map(|ca| EtcdTls { ca, identity });
     Ok(Place::Etcd { endpoints, prefix, tls })
+}
+
+/// The API server of the cluster that this process runs in: what every pod is told.
+fn in_pod() -> Result<Endpoint, FileError> {
+    let dir = PathBuf::from("/var/run/secrets/kubernetes.io/serviceaccount");
+    let wrong = |why: &str| FileError::Wrong { path: dir.clone(), why: why.to_owned() };
+    let host = std::env::var("KUBERNETES_SERVICE_HOST");
+    let host = host.map_err(|_| wrong("this is no pod; name a kubeconfig of the host"))?;
+    let port = std::env::var("KUBERNETES_SERVICE_PORT").unwrap_or_else(|_| "443".to_owned());
+    let host = if host.contains(':') { format!("[{host}]") } else { host };
+    let ca = dir.join("ca.crt");
+    let authorities = std::fs::read(&ca).map_err(|source| FileError::Unreadable { path: ca, source })?;
+    let at = Endpoint::read(&json!({ "url": format!("https://{host}:{port}") })).map_err(|why| wrong(&why))?;
+    let identity = Identity { token: Some(Token::File(dir.join("token"))), certificate: None };
+    Ok(Endpoint { ca: Some(authorities.into()), identity: Some(Arc::new(identity)), ..at })
 }
 
 /// Where a client finds its server when nobody says: what the variable names that Kubernetes' own clients read.

@@ -1,12 +1,13 @@
 //! What the server proves itself with, and what it hands to its administrator: made on the first start, kept after.
 
 mod rotation;
+mod trust;
 
 pub use rotation::{Renewal, TokenKeys, retire_token_keys, rotate_token_key};
+pub use trust::Trust;
 
 use apiserver::ambient::Ambient;
-use apiserver::auth::{KeyError, TokenIssuer, user_of_certificate};
-use apiserver::pipeline::Peer;
+use apiserver::auth::{KeyError, TokenIssuer};
 use apiserver::serve::Recognise;
 use certs::kubeconfig::{Cluster, Context, Credential, Kubeconfig, User};
 use certs::{Authority, KeyPair, SigningKey, SubjectName, Validity};
@@ -14,11 +15,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
-use tokio_rustls::rustls::pki_types::{CertificateDer, UnixTime};
-use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::pki_types::pem;
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
-use tokio_rustls::rustls::{RootCertStore, ServerConfig, server::VerifierBuilderError};
+use tokio_rustls::rustls::{ServerConfig, server::VerifierBuilderError};
 
 /// The file through which an administrator finds the server.
 const KUBECONFIG: &str = "admin.kubeconfig";
@@ -54,11 +53,15 @@ pub enum CredentialsError {
 pub struct Authorities<'a> {
     pub clients: Option<&'a str>,
     pub proxies: Option<&'a str>,
+    /// Those of a host that vouches for them.
+    pub host_clients: Option<&'a str>,
 }
 
 /// Everything that a server proves itself with, and recognises others by.
 pub struct Credentials {
     pub tls: Arc<ServerConfig>,
+    /// Whose certificates are believed.
+    pub trust: Arc<Trust>,
     /// Tells clients and front proxies by their certificates.
     pub recognise: Recognise,
     pub tokens: TokenIssuer,
@@ -100,12 +103,10 @@ impl Credentials {
         let (renewal, pairs) = Renewal::begin(authority.clone(), dir, names, now)?;
         let signing = SigningKey::open_or_create(&kept)?;
         let tokens = TokenIssuer::new(ISSUER, signing.private_pem().as_bytes(), signing.public_pem().as_bytes())?;
-        let clients = format!("{}\n{}", authority.cert_pem(), others.clients.unwrap_or_default());
-        let everybody = format!("{clients}\n{}", others.proxies.unwrap_or_default());
-        let tls = Arc::new(tls(&renewal, verifier(&everybody)?));
-        let proxies = others.proxies.map(verifier).transpose()?;
-        let recognise = recognise(verifier(&clients)?, proxies, ambient.clone());
-        Ok(Self { tls, recognise, tokens, ca_pem: authority.cert_pem().to_owned(), authority, renewal, pairs })
+        let trust = Arc::new(Trust::new(authority.cert_pem(), others)?);
+        let tls = Arc::new(tls(&renewal, trust.clone()));
+        let recognise = trust::recognise(trust.clone(), ambient.clone());
+        Ok(Self { tls, trust, recognise, tokens, ca_pem: authority.cert_pem().to_owned(), authority, renewal, pairs })
     }
 
     /// Writes the administrator's kubeconfig and answers where it is.
@@ -195,6 +196,11 @@ fn said_server(kubeconfig: &str) -> Option<String> {
     base["cluster"]["server"].as_str().map(str::to_owned)
 }
 
+/// What a server in `dir` has signed is believed by whoever believes this, in PEM.
+pub fn authority_of(dir: &Path, ambient: &Ambient) -> Result<String, CredentialsError> {
+    Ok(Authority::open_or_create(&dir.join("certs"), moment(ambient))?.cert_pem().to_owned())
+}
+
 /// Where a client on this machine finds a server that listens here.
 pub fn url(at: SocketAddr) -> String {
     format!("https://{}", reachable(at))
@@ -227,36 +233,6 @@ fn tls(renewal: &Renewal, clients: Arc<dyn ClientCertVerifier>) -> ServerConfig 
     config
 }
 
-/// Clients may come without a certificate; one that they show must be signed by one of these.
-fn verifier(authorities_pem: &str) -> Result<Arc<dyn ClientCertVerifier>, CredentialsError> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(authorities_pem.as_bytes()) {
-        roots.add(certificate?)?;
-    }
-    Ok(WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated().build()?)
-}
-
-/// The handshake has found that somebody signed for the certificate; this finds out who. One authority may sign for
-/// clients and for front proxies.
-fn recognise(
-    clients: Arc<dyn ClientCertVerifier>,
-    proxies: Option<Arc<dyn ClientCertVerifier>>,
-    ambient: Ambient,
-) -> Recognise {
-    Arc::new(move |shown| {
-        let Some((leaf, others)) = shown.split_first() else { return Peer::default() };
-        let Ok(user) = user_of_certificate(leaf) else {
-            tracing::debug!("a client certificate names nobody");
-            return Peer::default();
-        };
-        let now = moment(&ambient).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let now = UnixTime::since_unix_epoch(now);
-        let signed = |by: &Arc<dyn ClientCertVerifier>| by.verify_client_cert(leaf, others, now).is_ok();
-        let proxy = proxies.as_ref().filter(|by| signed(by)).map(|_| user.name.as_str().into());
-        Peer { user: signed(&clients).then(|| Arc::new(user)), proxy }
-    })
-}
-
 fn moment(ambient: &Ambient) -> SystemTime {
     let seconds = u64::try_from(ambient.now().seconds).unwrap_or_default();
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
@@ -266,6 +242,8 @@ fn moment(ambient: &Ambient) -> SystemTime {
 mod tests {
     use super::*;
     use openapi::scalar::time::Instant;
+    use tokio_rustls::rustls::pki_types::CertificateDer;
+    use tokio_rustls::rustls::pki_types::pem::PemObject;
 
     #[test]
     fn what_was_made_once_is_kept_and_clients_find_the_server() {

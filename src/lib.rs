@@ -12,6 +12,7 @@ pub mod definitions;
 pub mod demonstration;
 pub mod dialects;
 pub mod fleet;
+pub mod host;
 pub mod scheduler;
 pub mod server;
 pub mod syncer;

@@ -1,8 +1,10 @@
 //! The hallway: the only place that constructs subsystems and introduces them to each other.
 
+mod standing;
+
 use crate::apis;
 use crate::bootstrap::{self, bootstrap};
-use crate::config::{AuthenticationError, Config, FileError, KeyFlags, Reload, Vouching};
+use crate::config::{AuthenticationError, AuthorizationError, Config, FileError, KeyFlags, Reload, Vouching};
 use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS, TokenKeys};
 use crate::definitions::definitions;
 use crate::demonstration::{self, Scale, Shown};
@@ -14,9 +16,9 @@ use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, seed};
 use crate::upkeep::{self, Pace, Signing, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
-use apiserver::auth::TokenIssuer;
+use apiserver::auth::{Elsewhere, TokenIssuer};
 use apiserver::authn::Authentication;
-use apiserver::catalog::Catalog;
+use apiserver::catalog::{Catalog, Group};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
@@ -25,6 +27,8 @@ use apiserver::place::Workspace;
 use apiserver::resources::Resources;
 use apiserver::serve::{self, Patience};
 use serde_json::{Value, json};
+use standing::Follower;
+use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,14 +73,23 @@ pub enum StartError {
     Audit(#[from] FileError),
     #[error("nobody could be recognised")]
     Authentication(#[from] AuthenticationError),
+    #[error("nobody could decide what people may do")]
+    Authorization(#[from] AuthorizationError),
+    #[error("the host cannot be asked: {0}")]
+    Host(String),
+    #[error("the host cannot be found")]
+    NoHost(#[source] FileError),
     #[error("the first objects could not be made")]
     Bootstrap(#[from] ApiError),
 }
 
 impl Server {
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        let Config { place, storage, data_dir, listen, names, authentication, audit, keys } = config;
+        let Config { place, storage, data_dir, listen, names, authentication, authorization, aggregated, audit, keys } =
+            config;
         let (vouching, audit) = (authentication.read()?, audit.read()?);
+        let standing = aggregated.read().map_err(StartError::NoHost)?;
+        let deciders = authorization.read(standing.as_ref())?.map(|all| Arc::new(all) as Arc<dyn Elsewhere>);
         let listener = serve::bind(listen).await.map_err(|source| StartError::Listen { address: listen, source })?;
         let address = listener.local_addr().map_err(|source| StartError::Listen { address: listen, source })?;
         // Reads and checks everything that is stored: too long to do on the runtime's own threads.
@@ -85,6 +98,7 @@ impl Server {
         let others = Authorities {
             clients: vouching.client_authorities.as_deref(),
             proxies: vouching.proxy_authorities.as_deref(),
+            host_clients: None,
         };
         let credentials = Credentials::open(&data_dir, &names, others, &ambient)?;
         let (signing, accepted) = (&keys.service_account_signing_key_file, &keys.service_account_key_files);
@@ -93,14 +107,12 @@ impl Server {
         vouching.authentication.revoke(keys.revoked()?);
         let catalog = Arc::new(catalog());
         let url = credentials::url(address);
-        let resources = Resources::attended(
-            store.clone(),
-            catalog,
-            ambient,
-            Arc::new(Tenancy::new(url.clone(), bootstrap::rules())),
-        );
+        let tenancy = Arc::new(Tenancy::new(url.clone(), bootstrap::rules()));
+        let resources = Resources::consulting(store.clone(), catalog, ambient, tenancy, deciders);
         let finder = Finder::new(Client::as_system(resources.clone(), "tenancy"));
-        let Vouching { authentication, reload, .. } = vouching;
+        let Vouching { authentication, reload, client_authorities: clients, proxy_authorities: proxies } = vouching;
+        let host = standing.as_ref().map(|standing| standing::host(standing, offered_groups()));
+        let authentication = Arc::new(authentication.behind(host));
         let tokens = credentials.tokens.clone();
         let api = Api::new(resources.clone(), Arc::new(finder), tokens, authentication.clone(), audit, version());
         let client = Client::as_system(resources.clone(), "bootstrap");
@@ -117,6 +129,10 @@ impl Server {
         upkeep.sign(&client, signing, &stop);
         let departing = departure::controller(&Client::as_system(resources.clone(), "tenancy"));
         let departing = tokio::spawn(departing.run(stop.clone()));
+        if let Some(standing) = standing {
+            let (authentication, trust) = (authentication.clone(), credentials.trust.clone());
+            Follower { standing, authentication, trust, clients, proxies }.start(&stop).await?;
+        }
         let renewing = credentials.renewal.clone().keep(address, resources.ambient().clone(), stop.clone());
         tokio::spawn(renewing);
         tokio::spawn(keep_token_keys(token_keys, credentials.tokens.clone(), stop.clone()));
@@ -171,9 +187,26 @@ impl Server {
 
 /// The kinds that every workspace has: Kubernetes' and our own.
 fn catalog() -> Catalog {
+    Catalog::given(&Arc::new(Catalog::builtin()), own_definitions())
+}
+
+fn own_definitions() -> impl Iterator<Item = Object> {
     let ours = [native::definitions::definitions(), karmada::definitions::definitions(), apis::definitions::all()];
     let ours = ours.into_iter().flatten().filter_map(|definition| Object::try_from(definition).ok());
-    Catalog::given(&Arc::new(Catalog::builtin()), definitions().chain(ours))
+    definitions().chain(ours)
+}
+
+/// The groups of our own kinds with their versions, the preferred one first: what a host is offered.
+pub fn offered() -> Vec<(String, Vec<String>)> {
+    let own: BTreeSet<String> = own_definitions().map(|found| found.text(&["spec", "group"]).to_owned()).collect();
+    let catalog = catalog();
+    let groups = catalog.groups().iter().filter(|group| own.contains(&group.name));
+    let versions = |group: &Group| group.versions.iter().map(|version| version.name.clone()).collect();
+    groups.map(|group| (group.name.clone(), versions(group))).collect()
+}
+
+fn offered_groups() -> Vec<String> {
+    offered().into_iter().map(|(group, _)| group).collect()
 }
 
 /// Starts what places objects in cells and keeps them there.

@@ -96,6 +96,12 @@ impl Api {
         Ok(self.documents.of(workspace, &self.resources.catalog(workspace)?))
     }
 
+    /// The documents of what a workspace offers to the API server that this one stands behind.
+    pub(crate) fn offered(&self, workspace: &Workspace) -> Result<Arc<Documents>, ApiError> {
+        let groups = self.authentication.host.as_ref().map_or(&[][..], |host| &host.groups);
+        Ok(self.documents.offered(&self.resources.catalog(workspace)?, groups))
+    }
+
     /// From now on this server is not ready for anything new. What has begun goes on.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Release);

@@ -38,6 +38,8 @@ pub(crate) struct Call {
     pub(crate) body: Bytes,
     /// When nobody waits for the answer any more; never for a watch.
     pub(crate) deadline: Option<Deadline>,
+    /// It came through the API server that this one stands behind.
+    pub(crate) passed_on: bool,
 }
 
 /// The body of a request, if it is not too large.

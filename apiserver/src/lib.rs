@@ -13,6 +13,7 @@ pub mod attend;
 pub mod audit;
 pub mod auth;
 pub mod authn;
+pub mod authz;
 pub mod body;
 mod call;
 pub mod catalog;

@@ -10,6 +10,7 @@ mod dev;
 mod explain;
 mod fsck;
 mod help;
+mod install;
 mod kubeconfig;
 mod output;
 mod progress;
@@ -60,6 +61,9 @@ enum Command {
     Explain(explain::Flags),
     /// Compare what is recorded with what is in the cells; exit code 1 if anything is not as it should be
     Fsck(fsck::Flags),
+    /// Print what other API servers need to work with this one
+    #[command(subcommand)]
+    Install(install::Command),
     /// Write kubeconfig files for users of a server
     #[command(subcommand)]
     Kubeconfig(kubeconfig::Command),
@@ -102,6 +106,7 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::Credentials(command) => Ok(credentials::run(command)?),
         Command::Explain(flags) => Ok(explain::run(&flags)?),
         Command::Fsck(flags) => Ok(fsck::run(&flags)?),
+        Command::Install(command) => install::run(command),
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
         Command::Completion(flags) => Ok(help::completion(&flags)?),
         Command::Man => Ok(help::man()?),

@@ -1,15 +1,14 @@
 //! Who vouches for clients: the flags, and the files that they name.
 
+use super::{FileError, kubeconfig};
 use apiserver::authn::file::{Misfit, TokenFile};
 use apiserver::authn::header::FrontProxy;
 use apiserver::authn::issuers::{AuthenticationConfiguration, Issuers};
 use apiserver::authn::webhook::TokenWebhook;
 use apiserver::authn::{Anonymous, Authentication, Trusted};
-use apiserver::hooks::Endpoint;
 use apiserver::hooks::call::{HttpCaller, NoServices};
 use clap::Args;
 use http::HeaderName;
-use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -60,6 +59,8 @@ pub enum AuthenticationError {
     Tokens { path: PathBuf, source: Misfit },
     #[error("{}: {why}", .path.display())]
     Config { path: PathBuf, why: String },
+    #[error(transparent)]
+    Webhook(#[from] FileError),
     #[error("{0:?} cannot be the name of a header")]
     Header(String),
     #[error("--anonymous-auth and `anonymous` in --authentication-config cannot both be said")]
@@ -69,7 +70,7 @@ pub enum AuthenticationError {
 /// What the flags and their files say.
 #[derive(Debug)]
 pub struct Vouching {
-    pub authentication: Arc<Authentication>,
+    pub authentication: Authentication,
     /// Authorities of clients besides our own, in PEM.
     pub client_authorities: Option<String>,
     /// Authorities of front proxies, in PEM.
@@ -100,13 +101,13 @@ impl AuthenticationFlags {
             None => TokenFile::default(),
         };
         let webhook = match &self.authentication_token_webhook_config_file {
-            Some(path) => Some(TokenWebhook::new(webhook(path)?, caller)),
+            Some(path) => Some(TokenWebhook::new(kubeconfig::endpoint(path)?, caller)),
             None => None,
         };
         let proxy_authorities = self.requestheader_client_ca_file.as_deref().map(text).transpose()?;
         let proxy = proxy_authorities.as_ref().map(|_| self.front_proxy()).transpose()?;
         Ok(Vouching {
-            authentication: Arc::new(Authentication::new(proxy, tokens, webhook, trusted)),
+            authentication: Authentication::new(proxy, tokens, webhook, trusted),
             client_authorities: self.client_ca_file.as_deref().map(text).transpose()?,
             proxy_authorities,
             reload,
@@ -160,28 +161,6 @@ fn text(path: &Path) -> Result<String, AuthenticationError> {
     std::fs::read_to_string(path).map_err(failed)
 }
 
-/// The current cluster of a kubeconfig.
-fn webhook(path: &Path) -> Result<Endpoint, AuthenticationError> {
-    use base64::Engine;
-    let wrong = |why: &str| AuthenticationError::Config { path: path.to_owned(), why: why.to_owned() };
-    let file: Value = serde_saphyr::from_str(&text(path)?).map_err(|error| wrong(&error.to_string()))?;
-    let named = |list: &str, name: &Value| {
-        let all = file.get(list).and_then(Value::as_array).into_iter().flatten();
-        all.into_iter().find(|one| one.get("name") == Some(name)).cloned()
-    };
-    let context = file.get("current-context").and_then(|name| named("contexts", name));
-    let cluster = context.and_then(|context| named("clusters", context.pointer("/context/cluster")?));
-    let cluster = cluster.ok_or_else(|| wrong("its current context names no cluster"))?;
-    let word = |field: &str| cluster.pointer(&format!("/cluster/{field}")).and_then(Value::as_str);
-    let authority = match (word("certificate-authority-data"), word("certificate-authority")) {
-        (Some(data), _) => data.to_owned(),
-        (None, Some(file)) => base64::engine::general_purpose::STANDARD.encode(text(Path::new(file))?),
-        (None, None) => String::new(),
-    };
-    let server = word("server").unwrap_or_default();
-    Endpoint::read(&json!({ "url": server, "caBundle": authority })).map_err(|why| wrong(&why))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,16 +201,5 @@ mod tests {
         assert!(missing.read().unwrap_err().to_string().contains("/nowhere"));
         let odd = AuthenticationFlags { token_auth_file: Some(path), ..Default::default() };
         assert!(odd.read().unwrap_err().to_string().contains("line 1"));
-    }
-
-    #[test]
-    fn a_webhook_is_where_its_kubeconfig_says() {
-        let (_dir, path) = written(
-            "current-context: c\ncontexts: [{ name: c, context: { cluster: k } }]\n\
-             clusters: [{ name: k, cluster: { server: https://hook:8443/review } }]\n",
-        );
-        assert_eq!(webhook(&path).unwrap().to_string(), "https://hook:8443/review");
-        let (_dir, path) = written("clusters: []");
-        assert!(webhook(&path).is_err());
     }
 }

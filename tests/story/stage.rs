@@ -1,7 +1,7 @@
 //! A whole server, and its workspaces as clients see them.
 
 use apiserver::ambient::Ambient;
-use hanse::config::{AuditFlags, AuthenticationFlags, Config, KeyFlags};
+use hanse::config::{AggregatedFlags, AuditFlags, AuthenticationFlags, AuthorizationFlags, Config, KeyFlags};
 use hanse::fleet::api::{CellApi, CellError, CellPlace, CellResource};
 use hanse::fleet::{kubeconfig, remote};
 use hanse::server::Server;
@@ -37,6 +37,8 @@ impl Stage {
             authentication: AuthenticationFlags::default(),
             audit: AuditFlags::default(),
             keys: KeyFlags::default(),
+            authorization: AuthorizationFlags::default(),
+            aggregated: AggregatedFlags::default(),
         };
         let server = Server::start(config).await.unwrap();
         let text = std::fs::read_to_string(server.kubeconfig()).unwrap();

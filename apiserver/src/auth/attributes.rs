@@ -7,6 +7,8 @@ use crate::target::Target;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes<'a> {
     pub verb: &'a str,
+    /// Of the resource, where that is known. Roles do not speak of it.
+    pub version: &'a str,
     pub what: What<'a>,
 }
 
@@ -40,11 +42,11 @@ pub struct Asked {
 
 impl<'a> Attributes<'a> {
     pub fn objects(verb: &'a str, objects: Objects<'a>) -> Self {
-        Self { verb, what: What::Objects(objects) }
+        Self { verb, version: "", what: What::Objects(objects) }
     }
 
     pub fn path(verb: &'a str, path: &'a str) -> Self {
-        Self { verb, what: What::Path(path) }
+        Self { verb, version: "", what: What::Path(path) }
     }
 
     /// What a request wants to do.
@@ -52,7 +54,8 @@ impl<'a> Attributes<'a> {
         match target {
             Target::Objects { verb, at } => {
                 let name = if verb.selects() { asked.name.as_deref().unwrap_or_default() } else { "" };
-                Self::objects(verb.word(), Objects { name, ..Objects::within(at) })
+                let objects = Objects { name, ..Objects::within(at) };
+                Self { version: &at.resource.version, ..Self::objects(verb.word(), objects) }
             }
             Target::Object { verb, at, subresource } => {
                 let subresource = subresource.as_deref().unwrap_or_default();
@@ -61,7 +64,7 @@ impl<'a> Attributes<'a> {
                     // A namespace counts as being in itself, so that rules made in it can speak of it.
                     objects.namespace = &at.name;
                 }
-                Self::objects(verb.word(), objects)
+                Self { version: &at.resource().version, ..Self::objects(verb.word(), objects) }
             }
             Target::Nowhere(_) => guess(asked),
             _ => Self::path(&asked.method, &asked.path),
@@ -146,8 +149,9 @@ mod tests {
         let name = selected.map(str::to_owned);
         let asked = Asked { method: method.as_str().to_lowercase(), path: plain.to_owned(), name };
         let told = match Attributes::of(&target, &asked) {
-            Attributes { verb, what: What::Path(path) } => format!("{verb} {path}"),
-            Attributes { verb, what: What::Objects(Objects { group, resource, subresource, namespace, name }) } => {
+            Attributes { verb, what: What::Path(path), .. } => format!("{verb} {path}"),
+            Attributes { verb, what: What::Objects(found), .. } => {
+                let Objects { group, resource, subresource, namespace, name } = found;
                 format!("{verb} {resource}.{group}/{subresource} {namespace}/{name}")
             }
         };

@@ -1,6 +1,7 @@
 //! Permission as a type: nobody but the authorizer can make an `Authorized`.
 
 use super::attributes::{Asked, Attributes, Objects, What};
+use super::elsewhere::{Elsewhere, Question};
 use super::rules::{Decision, Rulebook};
 use super::{MASTERS, User};
 use crate::error::ApiError;
@@ -37,19 +38,35 @@ pub enum Access {
     Object { verb: Verb, at: ObjectRef, subresource: Option<String> },
 }
 
-/// Decides who may do what, by the rules of the workspace in which they want to do it.
+impl Access {
+    fn place(&self) -> (&Workspace, Target) {
+        match self {
+            Self::Objects { verb, at } => (&at.workspace, Target::Objects { verb: *verb, at: at.clone() }),
+            Self::Object { verb, at, subresource } => {
+                let subresource = subresource.clone();
+                (at.workspace(), Target::Object { verb: *verb, at: at.clone(), subresource })
+            }
+        }
+    }
+}
+
+/// Decides who may do what: by the rules of the workspace in which they want to do it, and after them by those who are
+/// asked besides. Whoever comes from elsewhere is decided about there alone.
 #[derive(Clone, Copy)]
 pub struct Authorizer<'a> {
     rules: &'a dyn Rulebook,
+    elsewhere: Option<&'a dyn Elsewhere>,
+    /// In seconds.
+    now: i64,
 }
 
 impl<'a> Authorizer<'a> {
-    pub(crate) fn new(rules: &'a dyn Rulebook) -> Self {
-        Self { rules }
+    pub(crate) fn new(rules: &'a dyn Rulebook, elsewhere: Option<&'a dyn Elsewhere>, now: i64) -> Self {
+        Self { rules, elsewhere, now }
     }
 
     /// `workspace`: whose rules count. A target that has a workspace is in this one.
-    pub fn authorize(
+    pub async fn authorize(
         self,
         user: &Arc<User>,
         workspace: &Workspace,
@@ -57,22 +74,63 @@ impl<'a> Authorizer<'a> {
         asked: &Asked,
     ) -> Result<Authorized<Target>, ApiError> {
         if !target.is_public() {
-            self.check(user, workspace, &Attributes::of(&target, asked))?;
+            self.insist(user, workspace, &Attributes::of(&target, asked)).await?;
         }
         Ok(Authorized { what: target, user: user.clone() })
     }
 
-    /// The same question, asked from inside.
+    /// The same question, asked from inside by those whom the rules alone decide about: parts of the server.
     pub fn permit(self, user: &Arc<User>, access: Access) -> Result<Authorized<Access>, ApiError> {
-        let (workspace, target) = match &access {
-            Access::Objects { verb, at } => (&at.workspace, Target::Objects { verb: *verb, at: at.clone() }),
-            Access::Object { verb, at, subresource } => {
-                let subresource = subresource.clone();
-                (at.workspace(), Target::Object { verb: *verb, at: at.clone(), subresource })
-            }
-        };
+        let (workspace, target) = access.place();
         self.check(user, workspace, &Attributes::of(&target, &Asked::default()))?;
         Ok(Authorized { what: access, user: user.clone() })
+    }
+
+    /// The same, asked from inside about somebody from outside.
+    pub async fn permit_now(self, user: &Arc<User>, access: Access) -> Result<Authorized<Access>, ApiError> {
+        let (workspace, target) = access.place();
+        self.insist(user, workspace, &Attributes::of(&target, &Asked::default())).await?;
+        Ok(Authorized { what: access, user: user.clone() })
+    }
+
+    /// Refuses what the user may not do, whoever has to be asked about it.
+    async fn insist(self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<(), ApiError> {
+        if self.allows(user, workspace, wanted)? {
+            return Ok(());
+        }
+        match self.settle(user, workspace, wanted).await? {
+            Decision::Allow(_) => Ok(()),
+            refused => Err(refusal(user, wanted, refused.reason())),
+        }
+    }
+
+    /// Whether the user may do it, and why, whoever has to be asked about it.
+    pub async fn settle(
+        self,
+        user: &User,
+        workspace: &Workspace,
+        wanted: &Attributes<'_>,
+    ) -> Result<Decision, ApiError> {
+        let own = self.decide(user, workspace, wanted)?;
+        match self.question(user, workspace, wanted) {
+            Some(question) if !own.is_allowed() => match self.answer(&question).await? {
+                Decision::NoOpinion(reason) if reason.is_empty() => Ok(own),
+                decided => Ok(decided),
+            },
+            _ => Ok(own),
+        }
+    }
+
+    /// What others would have to be asked, if there are any.
+    pub fn question(self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Option<Question> {
+        self.elsewhere?;
+        user.is_somebody_in(workspace).then(|| Question::new(user, workspace, wanted))
+    }
+
+    /// What others say.
+    pub async fn answer(self, question: &Question) -> Result<Decision, ApiError> {
+        let Some(elsewhere) = self.elsewhere else { return Ok(Decision::NoOpinion(String::new())) };
+        elsewhere.decide(question, self.now).await.map_err(ApiError::internal)
     }
 
     /// Refuses what the user may not do.
@@ -91,6 +149,9 @@ impl<'a> Authorizer<'a> {
         if user.is_in(MASTERS) {
             return Ok(Decision::Allow(String::new()));
         }
+        if user.foreign {
+            return Ok(Decision::NoOpinion(String::new()));
+        }
         Ok(self.rules.rules(workspace)?.decide(user, wanted))
     }
 
@@ -99,7 +160,7 @@ impl<'a> Authorizer<'a> {
         if !user.is_somebody_in(workspace) {
             return Ok(false);
         }
-        Ok(user.is_in(MASTERS) || self.rules.rules(workspace)?.allows(user, wanted))
+        Ok(user.is_in(MASTERS) || (!user.foreign && self.rules.rules(workspace)?.allows(user, wanted)))
     }
 }
 

@@ -169,7 +169,7 @@ impl Attempt<'_> {
     fn run(&self, request: &Attributes<'_>) -> Result<User, ApiError> {
         if self.mode.is_constrained() {
             let verb = format!("impersonate-on:{}:{}", self.mode.word(), request.verb);
-            (self.ask)(&Attributes { verb: &verb, what: request.what })?;
+            (self.ask)(&Attributes { verb: &verb, ..*request })?;
         }
         let groups = self.check_name()?;
         if !self.wanted.uid.is_empty() {
@@ -178,7 +178,7 @@ impl Attempt<'_> {
         self.check_groups()?;
         self.check_extra()?;
         let Wanted { name, uid, extra, .. } = self.wanted.clone();
-        Ok(User { name, uid, groups: completed(&self.wanted.name, groups), extra, within: None })
+        Ok(User { name, uid, groups: completed(&self.wanted.name, groups), extra, ..User::default() })
     }
 
     fn verb(&self) -> String {

@@ -8,6 +8,7 @@ mod attributes;
 mod authorize;
 mod binding;
 mod cover;
+mod elsewhere;
 pub mod escalation;
 pub mod impersonation;
 mod published;
@@ -20,6 +21,7 @@ pub use attributes::{Asked, Attributes, Objects, What};
 pub use authorize::{Access, Authorized, Authorizer, refusal};
 pub use binding::{Binding, RoleRef, Source, Subject};
 pub use cover::missing;
+pub use elsewhere::{Elsewhere, Question};
 pub use published::PublicKey;
 pub use rule::Rule;
 pub use rules::{Decision, RoleError, Rulebook, Rules, StoredRole, aggregate};
@@ -42,6 +44,8 @@ pub struct User {
     /// The only workspace in which they are who they are; everywhere, if there is none. Whoever is somebody because of
     /// the rules of one workspace is nobody in others, whatever their groups are called.
     pub within: Option<Workspace>,
+    /// Another API server vouches for them, and decides what they may do.
+    pub foreign: bool,
 }
 
 /// What the names of parts of the server begin with.

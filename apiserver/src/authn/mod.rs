@@ -8,6 +8,7 @@
 pub mod bootstrap;
 pub mod file;
 pub mod header;
+pub mod host;
 pub mod issuers;
 mod remembered;
 pub mod revoked;
@@ -20,6 +21,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use file::TokenFile;
 use header::FrontProxy;
+use host::Host;
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 use issuers::Issuers;
@@ -74,9 +76,12 @@ impl Default for Trusted {
 /// Everybody who can vouch for somebody, besides this server itself.
 #[derive(Debug, Default)]
 pub struct Authentication {
-    pub proxy: Option<FrontProxy>,
+    /// Read at each request, replaced when somebody else says who is believed.
+    proxy: RwLock<Option<Arc<FrontProxy>>>,
     pub tokens: TokenFile,
     pub webhook: Option<TokenWebhook>,
+    /// The API server that this one stands behind.
+    pub host: Option<Host>,
     /// Read at each request, replaced when the configuration changes.
     trusted: RwLock<Trusted>,
     /// The same.
@@ -85,7 +90,23 @@ pub struct Authentication {
 
 impl Authentication {
     pub fn new(proxy: Option<FrontProxy>, tokens: TokenFile, webhook: Option<TokenWebhook>, trusted: Trusted) -> Self {
-        Self { proxy, tokens, webhook, trusted: RwLock::new(trusted), revoked: RwLock::default() }
+        let (proxy, trusted) = (RwLock::new(proxy.map(Arc::new)), RwLock::new(trusted));
+        Self { proxy, tokens, webhook, host: None, trusted, revoked: RwLock::default() }
+    }
+
+    /// The same behind another API server.
+    #[must_use]
+    pub fn behind(self, host: Option<Host>) -> Self {
+        Self { host, ..self }
+    }
+
+    pub fn proxy(&self) -> Option<Arc<FrontProxy>> {
+        self.proxy.read().clone()
+    }
+
+    /// From now on, these are believed.
+    pub fn believe(&self, proxy: Option<FrontProxy>) {
+        *self.proxy.write() = proxy.map(Arc::new);
     }
 
     pub fn trusted(&self) -> Trusted {
@@ -116,10 +137,13 @@ impl Authentication {
         if let Some(user) = self.trusted().issuers.user(token, now).await {
             return Some(Bearer { user, audiences: None });
         }
-        match &self.webhook {
-            Some(webhook) => webhook.user(token, now).await.map(|user| Bearer { user, audiences: None }),
-            None => None,
+        if let Some(webhook) = &self.webhook
+            && let Some(user) = webhook.user(token, now).await
+        {
+            return Some(Bearer { user, audiences: None });
         }
+        let user = self.host.as_ref()?.tokens.as_ref()?.user(token, now).await?;
+        Some(Bearer { user: User { foreign: true, ..user }, audiences: None })
     }
 }
 

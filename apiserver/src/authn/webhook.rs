@@ -19,11 +19,18 @@ pub struct TokenWebhook {
     at: Endpoint,
     caller: HttpCaller,
     remembered: Remembered<Option<User>>,
+    /// How long an answer counts, in seconds.
+    counts: i64,
 }
 
 impl TokenWebhook {
     pub fn new(at: Endpoint, caller: HttpCaller) -> Self {
-        Self { at, caller, remembered: Remembered::default() }
+        Self::lasting(at, caller, COUNTS)
+    }
+
+    /// The same with answers that count for so many seconds.
+    pub fn lasting(at: Endpoint, caller: HttpCaller, counts: i64) -> Self {
+        Self { at, caller, remembered: Remembered::default(), counts }
     }
 
     pub(super) async fn user(&self, token: &str, now: i64) -> Option<User> {
@@ -36,7 +43,7 @@ impl TokenWebhook {
         match self.caller.call(&self.at, Bytes::from(question.to_string()), ANSWER_MAX).await {
             Ok(answer) => {
                 let user = read(&answer);
-                self.remembered.keep(token, now + COUNTS, user.clone(), now);
+                self.remembered.keep(token, now + self.counts, user.clone(), now);
                 user
             }
             // The error may quote what was sent.

@@ -76,6 +76,13 @@ impl Catalog {
         Self { groups, by_name, below: below.cloned() }
     }
 
+    /// What is served of these groups, and nothing else.
+    #[must_use]
+    pub fn only(&self, groups: &[String]) -> Self {
+        let kept = self.groups.iter().filter(|group| groups.contains(&group.name));
+        Self::new(kept.flat_map(|group| &group.versions).flat_map(|version| &version.resources).cloned(), None)
+    }
+
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<ResourceDef>> {
         let name = (group.to_owned(), version.to_owned(), plural.to_owned());
         let own = self.by_name.get(&name).filter(|resource| resource.is_served());

@@ -54,6 +54,14 @@ impl Schemas<'_> {
         (definitions, paths)
     }
 
+    /// The document of custom resources that nothing is built in beside.
+    pub(super) fn v2_alone(&self, catalog: &Catalog) -> String {
+        let all = catalog.groups().iter().flat_map(|group| &group.versions).flat_map(|version| &version.resources);
+        let published = self.published(&all.cloned().collect::<Vec<_>>(), Version::V2);
+        let described: Vec<Described<'_>> = published.iter().map(Published::described).collect();
+        document::v2_of(&described).to_string()
+    }
+
     fn kept(&self, name: &str) -> Option<Arc<Object>> {
         self.resources.definition(self.workspace, name).ok().flatten().map(Arc::new)
     }

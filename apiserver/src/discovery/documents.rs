@@ -62,6 +62,16 @@ impl Documents {
         Arc::ptr_eq(&self.catalog, catalog)
     }
 
+    pub(crate) fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Nothing that is built in is described.
+    fn is_custom(&self) -> bool {
+        let mut versions = self.catalog.groups().iter().flat_map(|group| &group.versions);
+        versions.all(|version| version.resources.iter().all(|resource| resource.custom().is_some()))
+    }
+
     pub(crate) fn core(&self) -> &Document {
         self.core.get_or_init(|| Document::new(aggregated::core(&self.catalog).to_string()))
     }
@@ -112,6 +122,7 @@ impl Documents {
 
     pub(crate) fn v2(&self, schemas: &Schemas<'_>) -> &Document {
         self.v2.get_or_init(|| match &self.below {
+            None if self.is_custom() => Document::new(schemas.v2_alone(&self.catalog)),
             None => Document::new(self.whole().text()),
             Some(below) => {
                 let (definitions, paths) = schemas.v2(&self.catalog);

@@ -16,11 +16,24 @@ pub(crate) struct Library {
     builtin: Arc<Documents>,
     /// Nothing else is locked, and no document is made, while this is held.
     own: Mutex<HashMap<Workspace, Arc<Documents>>>,
+    /// What is offered of a catalog to another API server. Nothing else is locked while this is held.
+    offered: Mutex<Option<(Arc<Catalog>, Arc<Documents>)>>,
 }
 
 impl Library {
     pub(crate) fn new(builtin: &Arc<Catalog>) -> Self {
-        Self { builtin: documents(builtin), own: Mutex::default() }
+        Self { builtin: documents(builtin), own: Mutex::default(), offered: Mutex::default() }
+    }
+
+    /// The documents of some groups of a catalog, and of nothing else.
+    pub(crate) fn offered(&self, catalog: &Arc<Catalog>, groups: &[String]) -> Arc<Documents> {
+        let mut offered = self.offered.lock();
+        if let Some((_, known)) = offered.as_ref().filter(|(of, _)| Arc::ptr_eq(of, catalog)) {
+            return known.clone();
+        }
+        let documents = Arc::new(Documents::new(Arc::new(catalog.only(groups)), None));
+        *offered = Some((catalog.clone(), documents.clone()));
+        documents
     }
 
     /// The documents of what a workspace serves.

@@ -103,7 +103,8 @@ impl HttpCaller {
             At::Service(service) => self.resolve.resolve(service)?,
         };
         let ca = to.ca.clone().or_else(|| self.authorities.clone());
-        Ok(Line { host, port, server_name: to.server_name(), ca, http2: to.is_local() })
+        let certificate = to.identity.as_ref().and_then(|identity| identity.certificate.clone());
+        Ok(Line { host, port, server_name: to.server_name(), ca, certificate, http2: to.is_local() })
     }
 
     fn known(&self, line: &Line) -> Option<Sender> {
@@ -118,7 +119,8 @@ impl HttpCaller {
         if let Some(sender) = self.known(&line) {
             return Ok(sender);
         }
-        let tls = trust::config(line.ca.as_deref(), line.http2).map_err(CallError::Unprepared)?;
+        let tls =
+            trust::config(line.ca.as_deref(), line.certificate.as_ref(), line.http2).map_err(CallError::Unprepared)?;
         let sender = Client::builder(TokioExecutor::new())
             .pool_idle_timeout(IDLE_FOR)
             .pool_max_idle_per_host(IDLE_MAX)
@@ -137,13 +139,24 @@ impl HttpCaller {
         Ok(sender)
     }
 
-    /// What is found at a place, in JSON. Takes no longer than `within`.
-    pub async fn fetch(&self, from: &Endpoint, within: Duration) -> Result<Value, CallError> {
+    async fn get(&self, from: &Endpoint, within: Duration) -> Result<Answer, CallError> {
         let (url, ends) = (from.to_string(), sleep(within).deadline());
         let sender = self.sender(self.line(from).map_err(|why| failed(&url, &why))?)?;
         let (method, host, body) = (Method::GET, from.authority(), Bytes::new());
-        let exchange = Exchange { sender, method, url, host, body, max: ANSWER_BYTES, ends };
-        exchange.once().await?.tree().map_err(CallError::Failed)
+        let authorization = authorization(from);
+        let exchange = Exchange { sender, method, url, host, authorization, body, max: ANSWER_BYTES, ends };
+        exchange.once().await
+    }
+
+    /// What is found at a place, in JSON. Takes no longer than `within`.
+    pub async fn fetch(&self, from: &Endpoint, within: Duration) -> Result<Value, CallError> {
+        self.get(from, within).await?.tree().map_err(CallError::Failed)
+    }
+
+    /// The same, with the code that was answered, whatever it is.
+    pub async fn look(&self, at: &Endpoint, within: Duration) -> Result<(u16, Value), CallError> {
+        let answer = self.get(at, within).await?;
+        Ok((answer.code.as_u16(), serde_json::from_slice(&answer.body).unwrap_or_default()))
     }
 
     async fn exchange(&self, to: &Endpoint, body: Bytes, within: Duration) -> Result<Value, CallError> {
@@ -153,7 +166,8 @@ impl HttpCaller {
         let line = self.line(to).map_err(|why| failed(&url, &why))?;
         let sender = self.sender(line)?;
         let host = to.authority();
-        let exchange = Exchange { sender, method: Method::POST, url, host, body, max, ends };
+        let exchange =
+            Exchange { sender, method: Method::POST, url, host, authorization: authorization(to), body, max, ends };
         for _ in 0..RETRIES_MAX {
             let answer = exchange.once().await?;
             let Some(pause) = answer.asks_for_patience() else { return answer.tree().map_err(CallError::Failed) };
@@ -171,6 +185,10 @@ impl CallWebhook for HttpCaller {
     }
 }
 
+fn authorization(to: &Endpoint) -> Option<String> {
+    to.identity.as_ref().and_then(|identity| identity.authorization())
+}
+
 /// Hooks are told how long they have, and never less than they do.
 fn whole_seconds(within: Duration) -> u64 {
     within.as_secs() + u64::from(within.subsec_nanos() > 0)
@@ -181,6 +199,7 @@ struct Exchange {
     method: Method,
     url: String,
     host: String,
+    authorization: Option<String>,
     body: Bytes,
     max: usize,
     ends: Instant,
@@ -192,7 +211,11 @@ fn failed(url: &str, why: &str) -> CallError {
 
 impl Exchange {
     async fn once(&self) -> Result<Answer, CallError> {
-        let request = Request::builder()
+        let mut request = Request::builder();
+        if let Some(authorization) = &self.authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
+        let request = request
             .method(&self.method)
             .uri(&self.url)
             .header(header::HOST, &self.host)

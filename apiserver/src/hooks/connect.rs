@@ -1,5 +1,6 @@
 //! Connections to hooks: a host, found and reached, that proves who it is.
 
+use super::endpoint::Certificate;
 use super::trust;
 use bytes::Bytes;
 use http::Uri;
@@ -28,6 +29,7 @@ pub(super) struct Line {
     pub(super) port: u16,
     pub(super) server_name: String,
     pub(super) ca: Option<Bytes>,
+    pub(super) certificate: Option<Certificate>,
     pub(super) http2: bool,
 }
 

@@ -7,6 +7,8 @@ use http::Uri;
 use serde_json::Value;
 use std::fmt;
 use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The `clientConfig` of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,58 @@ pub struct Endpoint {
     pub path: String,
     /// Authorities in PEM. `None`: those that the server trusts anyway.
     pub ca: Option<Bytes>,
+    /// Who we are there, if that has to be shown.
+    pub identity: Option<Arc<Identity>>,
+}
+
+/// What is shown to prove who asks. Never shown to anybody else.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    pub token: Option<Token>,
+    pub certificate: Option<Certificate>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub enum Token {
+    Text(String),
+    /// Read each time: somebody puts a new one there before the old one is no use.
+    File(PathBuf),
+}
+
+/// A certificate and its key, in PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Certificate {
+    pub chain_pem: Vec<u8>,
+    pub key_pem: Vec<u8>,
+}
+
+impl fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Certificate(..)")
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Identity(..)")
+    }
+}
+
+impl Identity {
+    /// The value of the `Authorization` header.
+    pub(super) fn authorization(&self) -> Option<String> {
+        let token = match self.token.as_ref()? {
+            Token::Text(token) => token.clone(),
+            Token::File(path) => std::fs::read_to_string(path).ok()?.trim().to_owned(),
+        };
+        Some(format!("Bearer {token}"))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +104,7 @@ impl Endpoint {
             let port = service.get("port").and_then(Value::as_u64).unwrap_or_default();
             let port = u16::try_from(port).ok().filter(|port| *port != 0).unwrap_or(HTTPS);
             let at = At::Service(Service { namespace, name, port });
-            return Ok(Self { at, path: joined(word("path")), ca });
+            return Ok(Self { at, path: joined(word("path")), ca, identity: None });
         }
         let url = given("url").and_then(Value::as_str).unwrap_or_default();
         if url.is_empty() {
@@ -59,10 +113,17 @@ impl Endpoint {
         let uri: Uri = url.parse().map_err(|error| format!("Unparsable URL: parse {url:?}: {error}"))?;
         match (uri.scheme_str(), uri.authority()) {
             (Some("https"), Some(authority)) => {
-                Ok(Self { at: At::Host(authority.clone()), path: joined(uri.path()), ca })
+                Ok(Self { at: At::Host(authority.clone()), path: joined(uri.path()), ca, identity: None })
             }
             _ => Err(format!("Unparsable URL: {url:?} is not an https URL")),
         }
+    }
+
+    /// Another place on the same server.
+    #[must_use]
+    pub fn below(&self, path: &str) -> Self {
+        let base = self.path.trim_end_matches('/');
+        Self { path: format!("{base}{path}"), ..self.clone() }
     }
 
     /// What stands in the URL and in the `Host` header.

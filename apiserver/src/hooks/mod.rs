@@ -29,7 +29,7 @@ mod webhook;
 pub use again::Again;
 pub use ask::{Answering, Ask, Operation, Readmit};
 pub use conditions::{Condition, Conditions, Evaluate, Subject, Unevaluated};
-pub use endpoint::{Endpoint, Service};
+pub use endpoint::{Certificate, Endpoint, Identity, Service, Token};
 pub use mutate::Changed;
 pub use told::Told;
 pub use versions::Versions;

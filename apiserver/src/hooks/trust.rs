@@ -1,26 +1,31 @@
 //! Whom a hook has to be vouched for by.
 
+use super::endpoint::Certificate;
 use std::io;
 use std::sync::Arc;
 use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 use x509_parser::parse_x509_certificate;
 
-/// Trusts what these authorities signed, and nobody if there are none.
-pub(super) fn config(authorities: Option<&[u8]>, http2: bool) -> Result<ClientConfig, String> {
+/// Trusts what these authorities signed, and nobody if there are none. The certificate is our own.
+pub(super) fn config(
+    authorities: Option<&[u8]>,
+    certificate: Option<&Certificate>,
+    http2: bool,
+) -> Result<ClientConfig, String> {
     let provider = Arc::new(default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    let mut config = match authorities {
-        None => builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth(),
+    let builder = match authorities {
+        None => builder.with_root_certificates(RootCertStore::empty()),
         Some(pem) => {
             let unreadable = "unable to load root certificates: unable to parse bytes as PEM block";
             let named: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(pem).flatten().collect();
@@ -29,7 +34,17 @@ pub(super) fn config(authorities: Option<&[u8]>, http2: bool) -> Result<ClientCo
             let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
             let inner = inner.map_err(|_| unreadable)?;
             let verifier = Arc::new(Verifier { inner, named });
-            builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+            builder.dangerous().with_custom_certificate_verifier(verifier)
+        }
+    };
+    let mut config = match certificate {
+        None => builder.with_no_client_auth(),
+        Some(Certificate { chain_pem, key_pem }) => {
+            let unreadable = |what: &str| format!("the {what} that we would show cannot be read");
+            let chain: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(chain_pem).collect();
+            let chain = chain.map_err(|_| unreadable("certificate"))?;
+            let key = PrivateKeyDer::from_pem_slice(key_pem).map_err(|_| unreadable("key"))?;
+            builder.with_client_auth_cert(chain, key).map_err(|error| error.to_string())?
         }
     };
     config.alpn_protocols = if http2 { vec![b"h2".to_vec(), b"http/1.1".to_vec()] } else { vec![b"http/1.1".to_vec()] };

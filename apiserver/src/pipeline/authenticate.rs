@@ -1,5 +1,6 @@
 //! Who asks: whoever a front proxy, the certificate of the connection or a token says.
 
+use super::behind;
 use crate::api::Api;
 use crate::auth::User;
 use crate::authn::{Shown, shown};
@@ -47,16 +48,17 @@ pub(super) async fn authenticate(
     }
     // Nobody further in has any use for it.
     request.headers_mut().remove(AUTHORIZATION);
-    Ok(user)
+    behind::confined(api, user)
 }
 
 /// Whom a front proxy speaks for. What it says is taken off; from everybody else it was never said.
 fn through_proxy(api: &Api, peer: &Peer, headers: &mut HeaderMap) -> Option<Arc<User>> {
-    let proxy = api.authentication.proxy.as_ref()?;
+    let proxy = api.authentication.proxy()?;
     let believed = peer.proxy.as_deref().is_some_and(|name| proxy.believes(name));
     let user = if believed { proxy.user(headers) } else { None };
     proxy.strip(headers);
-    user.map(Arc::new)
+    let foreign = api.authentication.host.is_some();
+    user.map(|user| Arc::new(User { foreign, ..user }))
 }
 
 async fn by_token(api: &Api, workspace: &Workspace, shown: Shown, may_be_nobody: bool) -> Result<Arc<User>, ApiError> {

@@ -11,15 +11,15 @@ use axum::extract::Request;
 use openapi::names;
 use std::sync::Arc;
 
-pub(super) fn authorize(
+pub(super) async fn authorize(
     api: &Api,
     user: &Arc<User>,
     workspace: Workspace,
     target: Target,
-    request: &Request,
+    asked: &Asked,
 ) -> Result<Authorized<Target>, ApiError> {
     let workspace = deciding(api, &target, workspace);
-    api.resources.authorizer().authorize(user, &workspace, target, &asked(request))
+    api.resources.authorizer().authorize(user, &workspace, target, asked).await
 }
 
 /// The workspace whose rules count. What is about the whole server is not for those to decide who rule one workspace

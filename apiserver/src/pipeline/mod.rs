@@ -3,6 +3,7 @@
 mod audit;
 mod authenticate;
 mod authorize;
+mod behind;
 mod deadline;
 mod impersonate;
 mod limit;
@@ -78,22 +79,30 @@ impl Pipeline {
         let api = &self.api;
         measure::measure(&request)?; // no more than anybody needs to say
         let uri = audit::uri(api, &request);
-        let workspace = workspace::workspace(api, &mut request)?; // /clusters/{path}/... -> Workspace
-        let target = target::target(api, &request, &workspace, noted); // path and method -> Target
+        let passed_on = behind::is_passed_on(api, &request); // by the API server that this one stands behind
+        let workspace = if passed_on {
+            behind::workspace(api, &request)?
+        } else {
+            workspace::workspace(api, &mut request)? // /clusters/{path}/... -> Workspace
+        };
+        let target = target::target(api, &request, (&workspace, passed_on), noted); // path and method -> Target
         let within = deadline::within(&request, &target)?; // watches are exempt
         let deadline = within.map(|within| Deadline::now() + within);
         let last = async {
             let asking = authenticate::authenticate(api, &workspace, &mut request).await?; // -> User
-            let user = impersonate::impersonate(api, asking.clone(), &workspace, &target, &mut request)?; // -> the User that is meant
+            let user = impersonate::impersonate(api, asking.clone(), &workspace, &target, &mut request).await?; // -> the User that is meant
             noted.record = audit::received(api, trace, uri.as_deref(), (&asking, &user), &target, &request);
             let (asked, query) = (authorize::asked(&request), request.uri().query().map(str::to_owned));
             let about = (&asked, query.as_deref());
             let turn = self.limiter.turn(api, &user, (&workspace, &target), about, noted).await?; // not before it is theirs
-            let permitted = authorize::authorize(api, &user, workspace.clone(), target, &request)?; // -> Authorized<Target>
+            let permitted = authorize::authorize(api, &user, workspace.clone(), target, &asked).await?; // -> Authorized<Target>
             if let Target::Turns(what) = permitted.get() {
                 return Ok(call::plain(http::StatusCode::OK, self.limiter.dump(api, &workspace, *what)?));
             }
-            let answered = answer(api, permitted, request, deadline, noted.record.as_mut()).await;
+            if passed_on {
+                behind::make_room(api, permitted.get()).await?; // where the host has a namespace, so have we
+            }
+            let answered = answer(api, permitted, request, (deadline, passed_on), noted.record.as_mut()).await;
             Ok(turn.until_sent(answered))
         };
         deadline::keep(within, last).await
@@ -105,7 +114,7 @@ async fn answer(
     api: &Api,
     target: Authorized<Target>,
     request: Request,
-    deadline: Option<Deadline>,
+    (deadline, passed_on): (Option<Deadline>, bool),
     mut record: Option<&mut Record>,
 ) -> Response {
     let (parts, body) = request.into_parts();
@@ -122,7 +131,7 @@ async fn answer(
             }
             let host = parts.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
             let authority = parts.uri.authority().map(|authority| authority.as_str()).or(host).map(str::to_owned);
-            let call = Call { authority, query, headers: parts.headers, body, deadline };
+            let call = Call { authority, query, headers: parts.headers, body, deadline, passed_on };
             verbs::dispatch(api, target, &call).await
         }
         Err(error) => Err(error),

@@ -102,7 +102,7 @@ impl Resources {
             return Err(ApiError::not_found(resource, &target.name));
         }
         let access = Access::Object { verb: Verb::Create, at: target.clone(), subresource: None };
-        let permit = self.authorizer().permit(at.user(), access)?.narrow(|_| target.within.clone());
+        let permit = self.authorizer().permit_now(at.user(), access).await?.narrow(|_| target.within.clone());
         let live = self.ownership(resource, Part::Main, "").nothing();
         let Decoded { mut object, warnings } = self.applied(resource, &live, wanted)?;
         check_new(target, &object)?;

@@ -39,6 +39,7 @@ pub use watch::{Event, EventKind, Watch};
 
 use crate::ambient::Ambient;
 use crate::attend::{Attendant, Nobody};
+use crate::auth::Elsewhere;
 use crate::catalog::Catalog;
 use crate::error::ApiError;
 use crate::hooks::call::{HttpCaller, NoServices};
@@ -70,6 +71,8 @@ struct Inner {
     flowbooks: Flowbooks,
     ambient: Ambient,
     attendant: Arc<dyn Attendant>,
+    /// Who decides besides the rules of a workspace.
+    elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
 /// What a write leaves behind, and what its author should be told.
@@ -94,9 +97,21 @@ impl Resources {
 
     /// The same with somebody who looks after some of the kinds.
     pub fn attended(store: Store, catalog: Arc<Catalog>, ambient: Ambient, attendant: Arc<dyn Attendant>) -> Self {
+        Self::consulting(store, catalog, ambient, attendant, None)
+    }
+
+    /// The same with somebody who decides who may do what besides the rules of each workspace.
+    pub fn consulting(
+        store: Store,
+        catalog: Arc<Catalog>,
+        ambient: Ambient,
+        attendant: Arc<dyn Attendant>,
+        elsewhere: Option<Arc<dyn Elsewhere>>,
+    ) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
         let (rulebooks, flowbooks, counts) = (Rulebooks::default(), Flowbooks::default(), Counts::default());
-        Self { inner: Arc::new(Inner { store, catalogs, gates, counts, rulebooks, flowbooks, ambient, attendant }) }
+        let inner = Inner { store, catalogs, gates, counts, rulebooks, flowbooks, ambient, attendant, elsewhere };
+        Self { inner: Arc::new(inner) }
     }
 
     pub fn ambient(&self) -> &Ambient {

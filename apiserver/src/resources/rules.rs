@@ -37,7 +37,12 @@ impl Rulebook for Resources {
 
 impl Resources {
     pub fn authorizer(&self) -> Authorizer<'_> {
-        Authorizer::new(self)
+        Authorizer::new(self, self.inner.elsewhere.as_deref(), self.inner.ambient.now().seconds)
+    }
+
+    /// Whether others decide besides the rules of a workspace.
+    pub(crate) fn asks_elsewhere(&self) -> bool {
+        self.inner.elsewhere.is_some()
     }
 
     fn rules_as_of(&self, workspace: &Workspace) -> Result<AsOf<Rules>, ApiError> {

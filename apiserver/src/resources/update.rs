@@ -67,7 +67,7 @@ impl Resources {
         }
         new.set_metadata("name", target.name.as_str());
         let access = Access::Object { verb: Verb::Create, at: target.clone(), subresource: None };
-        let place = self.authorizer().permit(at.user(), access)?.narrow(|_| target.within.clone());
+        let place = self.authorizer().permit_now(at.user(), access).await?.narrow(|_| target.within.clone());
         let bytes = self.insert(&place, &new, how).await?;
         let bytes = self.shown_new(&target.within, bytes).await?;
         Ok(Written { bytes, created: true, warnings: how.told.warnings() })

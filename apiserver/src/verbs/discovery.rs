@@ -2,7 +2,7 @@
 
 use crate::api::Api;
 use crate::call::Call;
-use crate::discovery::{Document, Schemas, documents, legacy};
+use crate::discovery::{Document, Documents, Schemas, documents, legacy};
 use crate::error::ApiError;
 use crate::media::{Clause, Encoding, Offer};
 use crate::place::Workspace;
@@ -11,15 +11,16 @@ use crate::target::{Discovery, OpenApi};
 use axum::response::Response;
 use http::header::{self, HeaderValue};
 use http::{HeaderName, StatusCode};
+use std::sync::Arc;
 
 /// The aggregated form of discovery: everything in two answers.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const SPEC_V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 pub(super) fn answer(api: &Api, workspace: &Workspace, what: &Discovery, call: &Call) -> Result<Response, ApiError> {
-    let catalog = &*api.resources.catalog(workspace)?;
+    let documents = documents_for(api, workspace, call)?;
+    let catalog = documents.catalog();
     if wants_aggregated(call) {
-        let documents = api.documents(workspace)?;
         match what {
             Discovery::Core => return Ok(cached(call, AGGREGATED, documents.core())),
             Discovery::Groups => return Ok(cached(call, AGGREGATED, documents.groups())),
@@ -45,6 +46,11 @@ pub(super) fn answer(api: &Api, workspace: &Workspace, what: &Discovery, call: &
     Ok(call.answer(StatusCode::OK, encoding, render::tree(&tree, encoding)?))
 }
 
+/// Another API server that this one stands behind is told of nothing but what it is offered.
+fn documents_for(api: &Api, workspace: &Workspace, call: &Call) -> Result<Arc<Documents>, ApiError> {
+    if call.passed_on { api.offered(workspace) } else { api.documents(workspace) }
+}
+
 /// The first clause that this server knows decides.
 fn wants_aggregated(call: &Call) -> bool {
     let clauses = call.accept().unwrap_or_default().split(',').map(Clause::parse);
@@ -63,7 +69,7 @@ pub(super) fn version(api: &Api, call: &Call) -> Result<Response, ApiError> {
 }
 
 pub(super) fn openapi(api: &Api, workspace: &Workspace, what: &OpenApi, call: &Call) -> Result<Response, ApiError> {
-    let documents = api.documents(workspace)?;
+    let documents = documents_for(api, workspace, call)?;
     let schemas = Schemas { resources: &api.resources, workspace };
     match what {
         OpenApi::V2 if asks_for(call, "application/com.github.proto-openapi.spec.v2") => {

@@ -4,6 +4,7 @@
 mod applying;
 mod asking;
 mod auditing;
+mod behind;
 mod crowding;
 mod dawdling;
 mod defining;

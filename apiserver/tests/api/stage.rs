@@ -2,8 +2,9 @@
 
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
+use apiserver::attend::Nobody;
 use apiserver::audit::Audit;
-use apiserver::auth::{TokenIssuer, User};
+use apiserver::auth::{Elsewhere, TokenIssuer, User};
 use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
@@ -74,20 +75,34 @@ impl Stage {
 
     /// The same with somebody who vouches for clients.
     pub(crate) async fn vouched(authentication: Authentication) -> Self {
-        Self::with(&[], authentication, None).await
+        Self::with(&[], authentication, None, None).await
     }
 
     /// The same with a record of what is done.
     pub(crate) async fn audited(audit: Audit) -> Self {
-        Self::with(&[], Authentication::default(), Some(audit)).await
+        Self::with(&[], Authentication::default(), Some(audit), None).await
     }
 
     /// The same with kinds that came with it.
     pub(crate) async fn with_given(definitions: &[Value]) -> Self {
-        Self::with(definitions, Authentication::default(), None).await
+        Self::with(definitions, Authentication::default(), None, None).await
     }
 
-    async fn with(definitions: &[Value], authentication: Authentication, audit: Option<Audit>) -> Self {
+    /// The same with others who decide what people may do.
+    pub(crate) async fn consulting(
+        definitions: &[Value],
+        authentication: Authentication,
+        elsewhere: Arc<dyn Elsewhere>,
+    ) -> Self {
+        Self::with(definitions, authentication, None, Some(elsewhere)).await
+    }
+
+    async fn with(
+        definitions: &[Value],
+        authentication: Authentication,
+        audit: Option<Audit>,
+        elsewhere: Option<Arc<dyn Elsewhere>>,
+    ) -> Self {
         let definitions = definitions.iter().cloned().map(|definition| definition.try_into().unwrap());
         let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions));
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
@@ -96,7 +111,7 @@ impl Stage {
             || Instant { seconds: 1_800_000_000, nanos: 0 },
             move || u128::from(chance.fetch_add(1, Ordering::Relaxed)).wrapping_mul(SPREAD),
         );
-        let resources = Resources::new(store.clone(), catalog, ambient);
+        let resources = Resources::consulting(store.clone(), catalog, ambient, Arc::new(Nobody), elsewhere);
         let tokens = TokenIssuer::new("https://issuer", PRIVATE.as_bytes(), PUBLIC.as_bytes()).unwrap();
         let find = |path: Option<&str>| match path {
             None => Some(Workspace::new("home")),

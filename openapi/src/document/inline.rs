@@ -9,6 +9,7 @@ use super::schemas::{Dialect, Schemas, group_version_kind};
 use crate::builtin::{Type, table};
 
 const V3_PLACE: &str = "#/components/schemas/";
+const V2_PLACE: &str = "#/definitions/";
 const CONVENTIONS: &str = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
 
 impl Schemas<'_> {
@@ -74,7 +75,9 @@ fn type_of(model: &str) -> Option<&'static Type> {
 fn references(schema: &Value, found: &mut Vec<&'static Type>) {
     match schema {
         Value::Object(map) => {
-            let model = map.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix(V3_PLACE));
+            // What is published for version 2 refers to it in its way already.
+            let at = map.get("$ref").and_then(Value::as_str).unwrap_or_default();
+            let model = at.strip_prefix(V3_PLACE).or_else(|| at.strip_prefix(V2_PLACE));
             found.extend(model.and_then(type_of));
             map.values().for_each(|inner| references(inner, found));
         }
@@ -156,7 +159,7 @@ fn unwrap_reference(map: &mut Map<String, Value>) {
     let reference = wrapped.or_else(|| map.get("$ref").cloned());
     let model = reference.as_ref().and_then(Value::as_str).and_then(|at| at.strip_prefix(V3_PLACE));
     if let Some(model) = model {
-        map.insert("$ref".to_owned(), format!("#/definitions/{model}").into());
+        map.insert("$ref".to_owned(), format!("{V2_PLACE}{model}").into());
     }
 }
 

@@ -31,6 +31,8 @@ pub enum Decision {
     Allow(String),
     /// Nobody said yes, and what may have kept them from it.
     NoOpinion(String),
+    /// Somebody said no, and why: nobody else is asked.
+    Deny(String),
 }
 
 impl Decision {
@@ -40,7 +42,7 @@ impl Decision {
 
     pub fn reason(&self) -> &str {
         match self {
-            Self::Allow(reason) | Self::NoOpinion(reason) => reason,
+            Self::Allow(reason) | Self::NoOpinion(reason) | Self::Deny(reason) => reason,
         }
     }
 }
@@ -261,6 +263,6 @@ pub fn aggregate(errors: &[impl AsRef<str>]) -> String {
 }
 
 /// Where the rules of a workspace are.
-pub trait Rulebook {
+pub trait Rulebook: Sync {
     fn rules(&self, workspace: &crate::place::Workspace) -> Result<Arc<Rules>, crate::error::ApiError>;
 }

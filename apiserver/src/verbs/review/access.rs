@@ -11,7 +11,7 @@ use openapi::validation;
 use serde_json::{Map, Value, json};
 
 /// The status of an access review of any kind.
-pub(super) fn review(
+pub(super) async fn review(
     resources: &Resources,
     at: &Authorized<Collection>,
     review: &mut Object,
@@ -27,7 +27,7 @@ pub(super) fn review(
         return Err(ApiError::bad_request(format!("{why}{place}")));
     }
     let subject = if resource.plural == "selfsubjectaccessreviews" { (**at.user()).clone() } else { subject(review) };
-    let decision = resources.authorizer().decide(&subject, workspace, &attributes(review))?;
+    let decision = resources.authorizer().settle(&subject, workspace, &attributes(review)).await?;
     Ok(status(&decision, &ignored(review)))
 }
 
@@ -42,7 +42,7 @@ fn subject(review: &Object) -> User {
     let extra = review.pointer(&["spec", "extra"]).and_then(Value::as_object);
     let extra = extra.into_iter().flatten().map(|(key, values)| (key.clone(), words(Some(values)))).collect();
     let (name, uid) = (review.text(&["spec", "user"]).to_owned(), review.text(&["spec", "uid"]).to_owned());
-    User { name, uid, groups, extra, within: None }
+    User { name, uid, groups, extra, ..User::default() }
 }
 
 fn words(list: Option<&Value>) -> Vec<String> {
@@ -68,6 +68,9 @@ fn attributes(review: &Object) -> Attributes<'_> {
 
 fn status(decision: &Decision, ignored: &[String]) -> Value {
     let mut status = json!({ "allowed": decision.is_allowed() });
+    if matches!(decision, Decision::Deny(_)) {
+        status["denied"] = true.into();
+    }
     if !decision.reason().is_empty() {
         status["reason"] = decision.reason().into();
     }
@@ -159,6 +162,10 @@ pub(super) fn rules(resources: &Resources, at: &Authorized<Collection>, review: 
     let paths = rules.iter().filter(|rule| !rule.paths.is_empty()).map(|rule| told(rule, &of_objects));
     let (objects, paths): (Vec<Value>, Vec<Value>) = (objects.collect(), paths.collect());
     let mut status = json!({ "resourceRules": objects, "nonResourceRules": paths, "incomplete": false });
+    if resources.asks_elsewhere() {
+        // What others would permit is not known before they are asked about one thing.
+        status["incomplete"] = true.into();
+    }
     if !trouble.is_empty() {
         status["evaluationError"] = aggregate(&trouble).into();
     }

@@ -36,7 +36,7 @@ pub(super) async fn review(api: &Api, at: &Authorized<Collection>, call: &Call) 
             status
         }
         "selfsubjectaccessreviews" | "subjectaccessreviews" | "localsubjectaccessreviews" => {
-            access::review(&api.resources, at, &mut object)?
+            access::review(&api.resources, at, &mut object).await?
         }
         _ => return Err(ApiError::method_not_supported(resource, "create")),
     };

@@ -1,0 +1,96 @@
+//! Standing behind a host, another API server: the flags, and who is asked there.
+
+use super::authorization::seconds;
+use super::{FileError, in_pod, kubeconfig};
+use apiserver::authn::webhook::TokenWebhook;
+use apiserver::hooks::Endpoint;
+use apiserver::hooks::call::{HttpCaller, NoServices};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What Kubernetes remembers of a host's answers about tokens, in seconds.
+const COUNTS: i64 = 10;
+
+/// The same flags as those of any aggregated API server, and what is special here.
+#[derive(Args, Clone, Debug, Default)]
+pub struct AggregatedFlags {
+    /// Stand behind a host kube-apiserver: it vouches for people, and decides what they may do in one workspace
+    #[arg(long)]
+    pub aggregated: bool,
+    /// The path of the workspace that is behind the host; the home workspace, unless given
+    #[arg(long, value_name = "PATH", requires = "aggregated")]
+    pub aggregated_workspace: Option<String>,
+    /// A kubeconfig of the host, which is asked about tokens; that of the pod, unless given
+    #[arg(long, value_name = "FILE", requires = "aggregated")]
+    pub authentication_kubeconfig: Option<PathBuf>,
+    /// A kubeconfig of the host, which is asked what people may do; that of the pod, unless given
+    #[arg(long, value_name = "FILE", requires = "aggregated")]
+    pub authorization_kubeconfig: Option<PathBuf>,
+    /// Do not read from the host which front proxies and clients it trusts
+    #[arg(long, requires = "aggregated")]
+    pub authentication_skip_lookup: bool,
+    /// Start although that cannot be read; it is tried again
+    #[arg(long, requires = "aggregated")]
+    pub authentication_tolerate_lookup_failure: bool,
+    /// How long the host's answers about tokens count, like 10s
+    #[arg(long, value_name = "DURATION", requires = "aggregated", value_parser = seconds)]
+    pub authentication_token_webhook_cache_ttl: Option<i64>,
+    /// What those whom the host vouches for may always see; what ends in * begins like it
+    #[arg(long, value_name = "PATH", value_delimiter = ',', default_value = "/healthz,/readyz,/livez")]
+    pub authorization_always_allow_paths: Vec<String>,
+}
+
+/// Where the host is.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The path of a workspace.
+    pub workspace: Option<String>,
+    pub identifies: Endpoint,
+    pub decides: Endpoint,
+    pub open_paths: Vec<String>,
+    pub lookup: Lookup,
+    pub caller: HttpCaller,
+    token_counts: i64,
+}
+
+/// Whether the host is asked whom it trusts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    Never,
+    /// Nothing works before it has answered.
+    Needed,
+    Tolerated,
+}
+
+impl AggregatedFlags {
+    /// Nothing, where there is no host.
+    pub fn read(&self) -> Result<Option<Standing>, FileError> {
+        if !self.aggregated {
+            return Ok(None);
+        }
+        let lookup = match (self.authentication_skip_lookup, self.authentication_tolerate_lookup_failure) {
+            (true, _) => Lookup::Never,
+            (_, true) => Lookup::Tolerated,
+            _ => Lookup::Needed,
+        };
+        let find = |file: Option<&Path>| file.map_or_else(in_pod, kubeconfig::endpoint);
+        Ok(Some(Standing {
+            workspace: self.aggregated_workspace.clone(),
+            identifies: find(self.authentication_kubeconfig.as_deref())?,
+            decides: find(self.authorization_kubeconfig.as_deref())?,
+            open_paths: self.authorization_always_allow_paths.clone(),
+            lookup,
+            caller: HttpCaller::new(Arc::new(NoServices), None),
+            token_counts: self.authentication_token_webhook_cache_ttl.unwrap_or(COUNTS),
+        }))
+    }
+}
+
+impl Standing {
+    /// Asks the host about tokens.
+    pub fn tokens(&self) -> TokenWebhook {
+        let at = self.identifies.below("/apis/authentication.k8s.io/v1/tokenreviews");
+        TokenWebhook::lasting(at, self.caller.clone(), self.token_counts)
+    }
+}
