@@ -43,6 +43,8 @@ endif
 # alone, tier-b.txt those controllers besides that every API server has, tier-n.txt two Node objects that are ready.
 TIER ?= a
 PROCS ?= 6
+# How many seeds `make simulation` goes through.
+SEEDS ?= 1000
 # Which stories `make differential` tells: those whose name begins with one of these, separated by commas. All if empty.
 TOPIC ?=
 # What a kube-apiserver needs beside it to do what Hanse does by itself.
@@ -90,6 +92,12 @@ aggregation: tools test-tools server ## Put the server behind a real kube-apiser
 
 newcomer: tools test-tools server ## Type what `hanse dev` prints, and try every example
 	TOOLS=$(TOOLS) HANSE=$(HANSE) python3 tests/newcomer/newcomer.py
+
+federation-three: tools test-tools server ## Federate into three real kube-apiservers from a server that is killed again and again (RACES=1000 KILLS=5)
+	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/three.sh
+
+simulation: build-tools ## Simulate the federation with cells that fail, 1000 times over (SEEDS=1000)
+	SIMULATION_SEEDS=$(SEEDS) $(CARGO) test --release $(FEATURES) --test all simulation -- --nocapture
 
 conformance: tools test-tools $(SUITE) server ## Run Kubernetes' own conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
 	go -C tests/conformance build -o $(TOOLS)/conformance .

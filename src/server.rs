@@ -218,12 +218,15 @@ async fn federate(
     let client = |name: &str| Client::as_system(resources.clone(), name);
     let tasks = TaskTracker::new();
     let finder = Finder::new(client("tenancy"));
-    let book: Arc<dyn Rulebook> = Arc::new(Book::new(Box::new(move |workspace| finder.path_of(workspace))));
+    let rules = Arc::new(Book::new(Box::new(move |workspace| finder.path_of(workspace))));
+    let book: Arc<dyn Rulebook> = rules.clone();
     let ledger = Arc::new(Ledger::default());
     let connector = Arc::new(Connector { pipeline: pipeline.clone() });
     let fleet = fleet::start(&client("fleet"), connector, (&ledger, fleet::Pace::default()), &tasks, stop);
     let hub = identity(&client("fleet")).await?;
     scheduler::start(&client("scheduler"), &hub, &book, &tasks, stop);
+    tasks.spawn(karmada::rebalancer::controller(&client("rebalancer")).run(stop.clone()));
+    resources.compute(Arc::new(karmada::Views { client: client("views"), book: rules, hub: hub.clone() }));
     syncer::start(&client("syncer"), &hub, &book, (&fleet, &ledger), &tasks, stop);
     tasks.close();
     Ok(tasks)

@@ -289,7 +289,7 @@ fn what_belongs_in_one_place_is_there() {
 }
 
 /// Which module of the root crate may use which.
-const ROOT_EDGES: [(&str, &str); 35] = [
+const ROOT_EDGES: &[(&str, &str)] = &[
     ("bootstrap", "credentials"),
     ("cli", "config"),
     ("cli", "credentials"),
@@ -301,7 +301,9 @@ const ROOT_EDGES: [(&str, &str); 35] = [
     ("demonstration", "controller"),
     ("demonstration", "tenancy"),
     ("dialects", "apis"),
+    ("dialects", "controller"),
     ("dialects", "scheduler"),
+    ("dialects", "syncer"),
     ("fleet", "apis"),
     ("fleet", "controller"),
     ("scheduler", "apis"),
@@ -371,8 +373,8 @@ fn modules_form_no_cycles() {
         let knot = knotted(module_edges(src)).into_iter().map(|(from, to)| format!("{from} -> {to}"));
         assert_none(&format!("{src}: modules that know each other"), knot.collect());
     }
-    let allowed = ROOT_EDGES.map(|(from, to)| (from.to_owned(), to.to_owned()));
-    assert_eq!(module_edges("src/"), BTreeSet::from(allowed));
+    let allowed = ROOT_EDGES.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned()));
+    assert_eq!(module_edges("src/"), allowed.collect());
 }
 
 #[test]

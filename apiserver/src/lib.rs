@@ -18,6 +18,7 @@ pub mod body;
 mod call;
 pub mod catalog;
 pub mod client;
+pub mod computed;
 mod convert;
 pub mod custom;
 mod discovery;

@@ -17,6 +17,9 @@ pub const COPIES: Resource = (GROUP, VERSION, "copies");
 /// Holds an object until nothing of it is left in any cell, and a cell until nothing of ours is left in it.
 pub const CLEANUP: &str = "federation.hanse.dev/cleanup";
 
+/// On a placement: it is decided anew, as if nothing had been decided before, once for each value.
+pub const RESCHEDULE: &str = "federation.hanse.dev/reschedule";
+
 /// The label of a copy that says which federation put it there; several may share a cell.
 pub const OWNER: &str = "federation.hanse.dev/owner";
 
@@ -100,6 +103,7 @@ fn placements() -> Value {
         ("cells", list(&cell)),
         ("groups", list(&group)),
         ("terms", text()),
+        ("rescheduled", text()),
         ("manner", texts(&["namespaces", "strangers", "status"])),
         ("references", list(&texts(&["apiVersion", "kind", "resource", "namespace", "name"]))),
     ]);

@@ -20,6 +20,9 @@ const ROOT: &str = "root";
 
 const KARMADA: &str = "policy.karmada.io";
 
+/// The names of schedulers under which policies are for us to carry out.
+const DECIDERS: [&str; 2] = ["", "default-scheduler"];
+
 /// Resources that rules are made of.
 const READ: [(&str, &str); 5] = [
     (native::definitions::GROUP, "federationrules"),
@@ -42,6 +45,12 @@ pub struct Book {
 impl Book {
     pub fn new(paths: Paths) -> Self {
         Self { pages: Mutex::default(), paths }
+    }
+
+    /// The policy of Karmada's that speaks for an object.
+    pub fn policy_of(&self, workspace: &Workspace, object: &Value) -> Option<Policy> {
+        let pages = self.pages.lock();
+        pages.workspaces.get(workspace)?.policy_of(object)
     }
 }
 
@@ -79,10 +88,20 @@ impl Page {
         self.rules.values().chain(self.policies.values().map(|policy| &policy.rule))
     }
 
+    /// The policy that speaks for an object: not one that somebody else decides by, or that still waits for others.
+    fn policy_of(&self, object: &Value) -> Option<Policy> {
+        let there = |policy: &&Policy| {
+            let namespace = policy.namespace.clone().unwrap_or_default();
+            policy.waits_for.iter().all(|name| self.overrides.contains_key(&(namespace.clone(), name.clone())))
+        };
+        let ours = |policy: &&Policy| DECIDERS.contains(&policy.scheduler.as_str());
+        let policies: Vec<Policy> = self.policies.values().filter(ours).filter(there).cloned().collect();
+        claim(object, &policies, None).cloned()
+    }
+
     /// What Karmada's policies say of an object: one of them speaks for it, and all overrides that concern it.
     fn claimed(&self, object: &Value) -> Option<Rule> {
-        let policies: Vec<Policy> = self.policies.values().cloned().collect();
-        let mut rule = claim(object, &policies, None)?.rule_for(object);
+        let mut rule = self.policy_of(object)?.rule_for(object);
         let overrides: Vec<OverridePolicy> = self.overrides.values().cloned().collect();
         let concerning = overrides::concerning(object, &overrides);
         rule.overrides.extend(concerning.into_iter().flat_map(|policy| policy.overrides.clone()));
@@ -137,6 +156,12 @@ impl Pages {
             Entry::Rule(key, now) => (put(&mut page.rules, key, now.clone()), now),
             Entry::Policy(key, now) => {
                 let before = put(&mut page.policies, key, now.clone());
+                // What a lazy policy comes to say waits until its objects change.
+                if before.is_some() && now.as_ref().is_some_and(|policy| policy.lazy) {
+                    let (before, now) = (before.map(|policy| policy.rule), now.map(|policy| policy.rule));
+                    self.count(before.as_ref(), now.as_ref());
+                    return Concern::default();
+                }
                 (before.map(|policy| policy.rule), now.map(|policy| policy.rule))
             }
             // It may concern whatever any policy speaks for.

@@ -4,6 +4,7 @@
 //! [`start`].
 
 pub mod api;
+mod capacity;
 mod cell;
 mod definitions;
 mod discovery;

@@ -1,6 +1,7 @@
 //! Keeps the cells: connects to what their objects describe, asks how they are, and writes down what changed.
 
 use super::api::{CellError, CellResource};
+use super::capacity;
 use super::cell::{AccessRef, CellId, access_ref, is_lost, kubeconfig};
 use super::definitions::Doubts;
 use super::health::{Pace, Standing, Verdict};
@@ -25,6 +26,9 @@ const PROBED_AT_ONCE: usize = 128;
 
 /// How often a cell is asked anew what it serves.
 const DISCOVER_EVERY: u32 = 30;
+
+/// How often it is looked how much room a cell has, in probes.
+const MEASURE_EVERY: u32 = 3;
 
 /// How often in a row it is asked once its definitions have changed: a new kind is served a moment after it is defined.
 const LOOKS: u32 = 4;
@@ -111,6 +115,8 @@ struct Probed {
     version: String,
     /// Where it was asked.
     resources: Option<Arc<[CellResource]>>,
+    /// How much room there is, where it was looked.
+    capacity: Option<Value>,
     /// It is to be asked again soon.
     again: bool,
 }
@@ -194,19 +200,21 @@ impl Registry {
                 Err(error) => answer = Err(error),
             }
         }
+        let measures = answer.is_ok() && (!standing.is_ready() || probes % MEASURE_EVERY == 0);
+        let capacity = if measures { measure(session).await } else { None };
         let standing = standing.after(answer.as_ref().copied());
         self.fleet.settle(session, standing.is_ready(), resources.clone());
         let (probes, looks) = (probes.wrapping_add(1), looks.saturating_sub(1));
         let known = Known { standing: standing.clone(), probes, looks, version: said.clone() };
         self.known.lock().insert(session.cell.clone(), known);
-        Probed { standing, version: said, resources, again: looks > 0 }
+        Probed { standing, version: said, resources, capacity, again: looks > 0 }
     }
 
     /// A cell that cannot even be tried.
     fn unusable(&self, id: &CellId, error: &CellError) -> Probed {
         self.fleet.leave(id);
         let standing = Standing::default().after(Err(error));
-        Probed { standing, version: String::new(), resources: None, again: false }
+        Probed { standing, version: String::new(), resources: None, capacity: None, again: false }
     }
 
     /// Writes down what is not written yet: a cell that stays as it is costs no write.
@@ -226,6 +234,18 @@ impl Registry {
 async fn discover(session: &Session) -> Result<(String, Arc<[CellResource]>), CellError> {
     let version = session.api.version().await?;
     Ok((version, session.api.resources().await?.into()))
+}
+
+/// How much room a cell has, if it has nodes and lets us look at them.
+async fn measure(session: &Session) -> Option<Value> {
+    let nodes = session.versions_of("", "Node").into_iter().next()?;
+    let pods = session.versions_of("", "Pod").into_iter().next()?;
+    let nodes = session.api.list(&nodes, "").await.ok()?.items;
+    if nodes.is_empty() {
+        return None;
+    }
+    let pods = session.api.list(&pods, "").await.ok()?.items;
+    capacity::summary(&nodes, &pods)
 }
 
 /// What of the status has to be written.
@@ -256,6 +276,11 @@ fn status_patch(cell: &Object, probed: &Probed, now: &Value) -> Value {
         let served = summary(resources);
         if cell.pointer(&["status", "apiEnablements"]) != Some(&served) {
             patch["apiEnablements"] = served;
+        }
+    }
+    for (key, value) in probed.capacity.as_ref().and_then(Value::as_object).into_iter().flatten() {
+        if cell.pointer(&["status", key]) != Some(value) {
+            patch[key] = value.clone();
         }
     }
     patch

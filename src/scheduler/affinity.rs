@@ -207,6 +207,12 @@ impl Toleration {
     }
 }
 
+/// What sends away what is in a cell already.
+pub(super) fn evicting(tolerations: &[Toleration], cell: &Cell) -> Option<Taint> {
+    let mut evicting = cell.taints().filter(|taint| taint.effect == Effect::NoExecute);
+    evicting.find(|taint| !tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+}
+
 pub(super) fn untolerated(tolerations: &[Toleration], cell: &Cell) -> Option<Taint> {
     cell.taints().find(|taint| !tolerations.iter().any(|toleration| toleration.tolerates(taint)))
 }

@@ -1,7 +1,7 @@
 //! Which cells can have an object at all.
 //!
 //! A cell that has it already is not asked again whether it serves the kind or is tainted: an answer that is late must
-//! not delete anything.
+//! not delete anything. Only a taint that says `NoExecute` sends away what is there, once it fits elsewhere.
 
 use super::affinity;
 use super::candidate::Candidate;
@@ -49,8 +49,10 @@ fn objection<'a>(rule: &Rule, at: usize, cell: &'a Cell, seen: &Seen<'a>) -> Res
         return Err(Reason::NoTopology(spread.by.name()));
     }
     let placed = seen.before.targets.iter().any(|target| target.cell == cell.name);
-    if !placed {
-        newly(rule, cell, seen)?;
+    match affinity::evicting(&rule.cells.tolerations, cell) {
+        Some(taint) if placed => return Err(Reason::Tainted(taint)),
+        _ if !placed => newly(rule, cell, seen)?,
+        _ => {}
     }
     Ok(candidate)
 }

@@ -4,6 +4,7 @@
 mod fake;
 mod world;
 
+use futures_util::stream::{self, StreamExt};
 use hanse::apis::definitions::{CELLS, COPIES, PLACEMENTS};
 use serde_json::json;
 use world::{CONFIG_MAPS, NAMESPACES, World};
@@ -137,8 +138,9 @@ fn roll(seed: &mut u64, bound: u64) -> u64 {
 
 async fn anything(world: &mut World, seed: &mut u64) {
     let name = format!("o{}", roll(seed, 12));
-    let cell = ["a", "b", "c"][usize::try_from(roll(seed, 3)).unwrap()];
-    match roll(seed, 16) {
+    let cells: Vec<String> = world.cells.keys().cloned().collect();
+    let cell = cells[usize::try_from(roll(seed, cells.len() as u64)).unwrap()].as_str();
+    match roll(seed, 20) {
         0..=4 => world.send(&name, "1").await,
         5..=7 => world.change(&name, &roll(seed, 1000).to_string()).await,
         8..=10 => world.delete(CONFIG_MAPS, Some("n"), &name).await,
@@ -149,30 +151,51 @@ async fn anything(world: &mut World, seed: &mut u64) {
             world.stop().await;
             world.start();
         }
+        15 => world.relabel(cell, true).await,
+        16 => world.relabel(cell, false).await,
+        17 => world.jump(i64::try_from(roll(seed, 7200)).unwrap() - 3600),
         _ => tokio::task::yield_now().await,
     }
 }
 
+/// One story, as its seed tells it; every fiftieth has as many cells as a platform has cities.
+async fn tell(seed: u64) {
+    let number = if seed.is_multiple_of(50) { 50 } else { 3 };
+    let names: Vec<String> = (0..number).map(|number| format!("c{number}")).collect();
+    let mut world = World::new(seed, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let mut dice = seed;
+    world.cells.values().for_each(|cell| cell.lose(10));
+    for _ in 0..120 {
+        anything(&mut world, &mut dice).await;
+    }
+    for (name, cell) in &world.cells {
+        cell.cut(false);
+        cell.lose(0);
+        world.relabel(name, false).await;
+    }
+    world.converged().await;
+    for number in 0..12 {
+        world.delete(CONFIG_MAPS, Some("n"), &format!("o{number}")).await;
+    }
+    world.until("nothing is left anywhere", is_empty).await;
+    world.stop().await;
+}
+
+/// How many stories are told: more, if `SIMULATION_SEEDS` says so.
+fn seeds() -> u64 {
+    std::env::var("SIMULATION_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
+}
+
+/// Stories that are told at once: most of the time they wait for each other's turn.
+const AT_ONCE: usize = 8;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_happens_in_the_end_everything_is_where_it_should_be() {
-    for seed in 1..=6_u64 {
-        let mut world = World::new(seed, &["a", "b", "c"]).await;
-        let mut dice = seed;
-        world.cells.values().for_each(|cell| cell.lose(10));
-        for _ in 0..120 {
-            anything(&mut world, &mut dice).await;
-        }
-        for cell in world.cells.values() {
-            cell.cut(false);
-            cell.lose(0);
-        }
-        world.converged().await;
-        for number in 0..12 {
-            world.delete(CONFIG_MAPS, Some("n"), &format!("o{number}")).await;
-        }
-        world.until("nothing is left anywhere", is_empty).await;
-        world.stop().await;
-    }
+    let told = stream::iter(1..=seeds()).map(|seed| async move {
+        let told = tokio::spawn(tell(seed)).await;
+        assert!(told.is_ok(), "seed {seed} ends badly");
+    });
+    told.buffer_unordered(AT_ONCE).collect::<()>().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -20,7 +20,7 @@ use openapi::scalar::time::Instant;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 use storage::{Options, Store};
 use tokio_util::sync::CancellationToken;
@@ -51,6 +51,7 @@ pub(crate) struct World {
     resources: Resources,
     pub(crate) workspace: Workspace,
     pub(crate) cells: BTreeMap<String, FakeCell>,
+    clock: Arc<AtomicI64>,
     running: Option<(TaskTracker, CancellationToken)>,
 }
 
@@ -60,8 +61,10 @@ impl World {
     pub(crate) async fn new(seed: u64, cells: &[&str]) -> Self {
         let store = Store::open(&storage::Place::Memory, Options::default()).unwrap();
         let dice = AtomicU64::new(seed);
+        let clock = Arc::new(AtomicI64::new(1_800_000_000));
+        let then = clock.clone();
         let ambient = Ambient::new(
-            || Instant { seconds: 1_800_000_000, nanos: 0 },
+            move || Instant { seconds: then.load(Ordering::Relaxed), nanos: 0 },
             move || {
                 u128::from(dice.fetch_add(1, Ordering::Relaxed)).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
             },
@@ -73,13 +76,15 @@ impl World {
         let client = Client::as_system(resources.clone(), "test");
         let fakes = cells.iter().zip(seed..).map(|(name, seed)| ((*name).to_owned(), FakeCell::new(seed)));
         let workspace = Workspace::new("w");
-        let mut world = Self { client, resources, workspace, cells: fakes.collect(), running: None };
+        let mut world = Self { client, resources, workspace, cells: fakes.collect(), clock, running: None };
         world.make(NAMESPACES, None, json!({ "metadata": { "name": "n" } })).await;
         for name in cells {
             world.join(name).await;
         }
         let objects = json!([{ "apiVersion": "v1", "kind": "ConfigMap", "labelSelector": { "matchLabels": { "go": "everywhere" } } }]);
-        world.make(RULES, None, json!({ "metadata": { "name": "all" }, "spec": { "objects": objects } })).await;
+        let cells = json!({ "labelSelector": { "matchExpressions": [{ "key": "off", "operator": "DoesNotExist" }] } });
+        let spec = json!({ "objects": objects, "cells": cells, "nothingFits": "Withdraw" });
+        world.make(RULES, None, json!({ "metadata": { "name": "all" }, "spec": spec })).await;
         world.start();
         world
     }
@@ -87,6 +92,17 @@ impl World {
     pub(crate) async fn join(&self, name: &str) {
         let spec = json!({ "workspace": name });
         self.make(CELLS, None, json!({ "metadata": { "name": name }, "spec": spec })).await;
+    }
+
+    /// The clock is set, forwards or backwards.
+    pub(crate) fn jump(&self, seconds: i64) {
+        self.clock.fetch_add(seconds, Ordering::Relaxed);
+    }
+
+    /// A cell is wanted by the rule from now on, or is not.
+    pub(crate) async fn relabel(&self, cell: &str, off: bool) {
+        let patch = json!({ "metadata": { "labels": { "off": off.then_some("yes") } } });
+        let _ = self.client.merge(&self.at(CELLS, None, cell), Part::Main, &patch).await;
     }
 
     pub(crate) fn start(&mut self) {
@@ -167,8 +183,12 @@ impl World {
         let mut wrong: Vec<String> = audit(&evidence).iter().map(ToString::to_string).collect();
         let sources = self.list(CONFIG_MAPS).await;
         wrong.extend(evidence.copies.iter().filter_map(doubt));
+        let cells = self.list(CELLS).await;
         for (name, cell) in &self.cells {
-            wrong.extend(differences(name, &cell.objects(), &sources));
+            let known = cells.iter().find(|cell| cell["metadata"]["name"] == name.as_str());
+            let off = known.is_none_or(|cell| !cell["metadata"]["labels"]["off"].is_null());
+            let sources = if off { &[] } else { sources.as_slice() };
+            wrong.extend(differences(name, &cell.objects(), sources));
         }
         wrong
     }

@@ -2,6 +2,7 @@
 //! to the end on a whole server whose cells are workspaces of its own.
 
 mod stage;
+mod views;
 
 use serde_json::{Value, json};
 use stage::{Stage, condition, crd};

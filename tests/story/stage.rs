@@ -50,7 +50,7 @@ impl Stage {
         self.server.stop().await;
     }
 
-    fn api(&self, workspace: &str) -> Arc<dyn CellApi> {
+    pub(crate) fn api(&self, workspace: &str) -> Arc<dyn CellApi> {
         remote(&kubeconfig::in_workspace(&self.kubeconfig, workspace).unwrap()).unwrap()
     }
 
@@ -153,7 +153,7 @@ impl Stage {
     }
 }
 
-fn resource(group: &str, version: &str, plural: &str, kind: &str) -> CellResource {
+pub(crate) fn resource(group: &str, version: &str, plural: &str, kind: &str) -> CellResource {
     let own = |text: &str| text.to_owned();
     CellResource { group: own(group), version: own(version), plural: own(plural), kind: own(kind), namespaced: true }
 }
@@ -163,12 +163,14 @@ fn place((group, version, plural): Resource, namespace: Option<&str>, name: &str
     CellPlace { resource, namespace, name: name.to_owned() }
 }
 
-/// Plurals of these kinds are their lower case and an s.
+/// Plurals of these kinds are their lower case and an s, or end as policies do.
 fn place_of(object: &Value) -> CellPlace {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (word(&object["apiVersion"]), word(&object["kind"]));
     let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
-    let resource = resource(group, version, &format!("{}s", kind.to_lowercase()), &kind);
+    let plural = kind.to_lowercase();
+    let plural = plural.strip_suffix('y').map_or_else(|| format!("{plural}s"), |stem| format!("{stem}ies"));
+    let resource = resource(group, version, &plural, &kind);
     let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
     CellPlace { resource, namespace, name: word(&object["metadata"]["name"]) }
 }

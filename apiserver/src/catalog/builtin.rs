@@ -63,6 +63,7 @@ fn traits(group: &str, plural: &str) -> Traits {
             _ => Collecting::Background,
         },
         graceful: (group, plural) == ("", "pods"),
+        computed: false,
     }
 }
 

@@ -12,7 +12,12 @@ use storage::Revision;
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 /// What can be done with objects whose definition is going.
 const VERBS_GOING: [&str; 5] = ["delete", "deletecollection", "get", "list", "watch"];
+/// What can be done with objects that are computed.
+const VERBS_COMPUTED: [&str; 3] = ["get", "list", "watch"];
 const VERBS_OF_PARTS: [&str; 3] = ["get", "patch", "update"];
+
+/// The annotation of a definition that came with the server, and whose objects are computed.
+pub const COMPUTED: &str = "hanse.dev/computed";
 
 /// Where a definition comes from.
 #[derive(Clone, Copy, Debug)]
@@ -78,8 +83,9 @@ impl Shared<'_> {
         let schema = self.versions.get(name)?.clone();
         let (group, plural) = (self.definition.text(&["spec", "group"]), self.accepted("plural"));
         let kind = self.accepted("kind").to_owned();
+        let computed = matches!(self.source, Definition::Given(_)) && self.definition.annotation(COMPUTED).is_some();
         let mut subresources = Vec::new();
-        if schema.has_status {
+        if schema.has_status && !computed {
             subresources.push(part("status", None));
         }
         if schema.scale.is_some() {
@@ -92,7 +98,11 @@ impl Shared<'_> {
             singular: self.accepted("singular").to_owned(),
             list_kind: self.accepted("listKind").to_owned(),
             namespaced: self.definition.text(&["spec", "scope"]) == "Namespaced",
-            verbs: if self.terminating { VERBS_GOING.to_vec() } else { VERBS.to_vec() },
+            verbs: match (computed, self.terminating) {
+                (true, _) => VERBS_COMPUTED.to_vec(),
+                (false, true) => VERBS_GOING.to_vec(),
+                (false, false) => VERBS.to_vec(),
+            },
             short_names: self.all_accepted("shortNames"),
             categories: self.all_accepted("categories"),
             subresources,
@@ -107,7 +117,7 @@ impl Shared<'_> {
                 warning: self.warning(version, group, &kind),
             })),
             kind,
-            traits: Traits { generation: true, collecting: Collecting::Background, ..Traits::default() },
+            traits: Traits { generation: true, collecting: Collecting::Background, computed, ..Traits::default() },
             stored: Stored { group: group.to_owned(), version: self.stored.to_owned(), plural: plural.to_owned() },
         })
     }

@@ -62,6 +62,8 @@ pub struct Traits {
     pub collecting: Collecting,
     /// Deleting waits for whoever runs it to stop.
     pub graceful: bool,
+    /// Nothing of it is stored: objects are made of others when somebody looks.
+    pub computed: bool,
 }
 
 /// What happens to the dependents of a deleted object when nobody says.

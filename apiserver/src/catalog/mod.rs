@@ -5,7 +5,7 @@ mod custom;
 mod def;
 mod order;
 
-pub use custom::Origin;
+pub use custom::{COMPUTED, Origin};
 pub use def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
 
 use crate::custom::Interned;

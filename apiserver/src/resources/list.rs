@@ -62,6 +62,9 @@ struct Start {
 
 impl Resources {
     pub async fn list(&self, at: &Authorized<Collection>, options: ListOptions) -> Result<Page, ApiError> {
+        if let Some(computing) = self.computing(&at.get().resource) {
+            return computing.list(at.get(), options).await;
+        }
         let ListOptions { selection, limit, token, revision, matching, .. } = options;
         let (range, filter) = Filter::plan(at.get(), None, selection)?;
         let start = match token {

@@ -6,6 +6,7 @@
 mod account;
 mod apply;
 mod binding;
+mod computed;
 mod counts;
 mod create;
 mod delete;
@@ -41,6 +42,7 @@ use crate::ambient::Ambient;
 use crate::attend::{Attendant, Nobody};
 use crate::auth::Elsewhere;
 use crate::catalog::Catalog;
+use crate::computed::Compute;
 use crate::error::ApiError;
 use crate::hooks::call::{HttpCaller, NoServices};
 use crate::object::Object;
@@ -52,7 +54,7 @@ use flows::Flowbooks;
 use gate::Gates;
 use rules::Rulebooks;
 use served::Catalogs;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use storage::{Store, Version};
 
 /// Objects, behind permission. Cheap to clone.
@@ -73,6 +75,7 @@ struct Inner {
     attendant: Arc<dyn Attendant>,
     /// Who decides besides the rules of a workspace.
     elsewhere: Option<Arc<dyn Elsewhere>>,
+    compute: OnceLock<Arc<dyn Compute>>,
 }
 
 /// What a write leaves behind, and what its author should be told.
@@ -110,7 +113,9 @@ impl Resources {
     ) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
         let (rulebooks, flowbooks, counts) = (Rulebooks::default(), Flowbooks::default(), Counts::default());
-        let inner = Inner { store, catalogs, gates, counts, rulebooks, flowbooks, ambient, attendant, elsewhere };
+        let compute = OnceLock::new();
+        let inner =
+            Inner { store, catalogs, gates, counts, rulebooks, flowbooks, ambient, attendant, elsewhere, compute };
         Self { inner: Arc::new(inner) }
     }
 

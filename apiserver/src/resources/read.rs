@@ -17,6 +17,9 @@ impl Resources {
     pub async fn get(&self, at: &Authorized<ObjectRef>, revision: Option<u64>) -> Result<Bytes, ApiError> {
         let at = at.get();
         let snapshot = self.at_least(revision).await?;
+        if let Some(computing) = self.computing(at.resource()) {
+            return computing.get(at, &snapshot);
+        }
         let found = snapshot.get(keyspace::key(at)?.as_bytes())?;
         let version = found.ok_or_else(|| ApiError::not_found(at.resource(), &at.name))?;
         self.shown(&at.within, version).await

@@ -1,5 +1,6 @@
 //! Watching: what is there, if that was asked for, and then every change.
 
+use super::computed::Viewing;
 use super::versions::{has_to_be_asked_for, shown_at_once};
 use super::{Filter, Resources};
 use crate::auth::Authorized;
@@ -52,6 +53,8 @@ pub struct Watch {
     bookmarks: bool,
     /// The newest revision that was told.
     told: Revision,
+    /// Where events come from if nothing of the resource is stored.
+    viewing: Option<Viewing>,
 }
 
 #[derive(Debug)]
@@ -74,13 +77,21 @@ impl Resources {
         let (range, filter) = Filter::plan(at.get(), name, selection)?;
         let asked = watch.initial_events.unwrap_or(false) && matching == Some(Match::NotOlderThan);
         let all = asked || (watch.initial_events.is_none() && matches!(revision, None | Some(0)));
+        let mut viewing = None;
         let (initial, after) = match revision {
             Some(revision) if !all && revision > 0 => {
                 self.reach(Revision(revision)).await?;
+                if let Some(computing) = self.computing(&at.get().resource) {
+                    let then = self.inner.store.snapshot_at(Revision(revision))?;
+                    viewing = Some(computing.watch(at.get(), (filter.clone(), name), &then, false)?);
+                }
                 (None, Revision(revision))
             }
             _ => {
                 let snapshot = self.at_least(revision).await?;
+                if let Some(computing) = self.computing(&at.get().resource) {
+                    viewing = Some(computing.watch(at.get(), (filter.clone(), name), &snapshot, all)?);
+                }
                 let revision = snapshot.revision();
                 let scan = all.then(|| Initial { scan: snapshot.scan(range.clone()), revision, announced: asked });
                 (scan, revision)
@@ -91,13 +102,16 @@ impl Resources {
             other => other.into(),
         })?;
         let (at, resources) = (at.get().clone(), self.clone());
-        Ok(Watch { at, resources, filter, initial, watcher, bookmarks: watch.bookmarks, told: after })
+        Ok(Watch { at, resources, filter, initial, watcher, bookmarks: watch.bookmarks, told: after, viewing })
     }
 }
 
 impl Watch {
     /// The next event; waits for it. Cancel safe.
     pub async fn next(&mut self) -> Result<Event, ReadError> {
+        if self.viewing.is_some() {
+            return self.next_computed().await;
+        }
         loop {
             if let Some(event) = self.next_stored()? {
                 return Ok(self.shown(event).await);
@@ -109,8 +123,23 @@ impl Watch {
         }
     }
 
+    /// The same for what is not stored: what there was first, then that this was all.
+    async fn next_computed(&mut self) -> Result<Event, ReadError> {
+        if let Some(event) = self.try_next()? {
+            return Ok(event);
+        }
+        match &mut self.viewing {
+            Some(viewing) => viewing.next().await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// The next event if it is there already, and nobody has to be asked how to show it.
     pub fn try_next(&mut self) -> Result<Option<Event>, ReadError> {
+        if let Some(viewing) = &mut self.viewing {
+            let ready = viewing.try_next();
+            return if ready.is_some() { Ok(ready) } else { self.next_initial() };
+        }
         if has_to_be_asked_for(&self.at.resource) {
             return Ok(None);
         }

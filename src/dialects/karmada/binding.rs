@@ -9,7 +9,6 @@ use crate::apis::kinds;
 use crate::scheduler::Because;
 use crate::scheduler::Placement;
 use crate::scheduler::Target;
-use crate::scheduler::Trouble;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -21,6 +20,10 @@ pub struct Bound<'a> {
     /// `None` for what is only there because others refer to it.
     pub policy: Option<&'a Policy>,
     pub placement: &'a Placement,
+    /// Why it is not where it should be: one word, and a sentence.
+    pub troubles: &'a [(String, String)],
+    /// Cells that were not chosen, and why.
+    pub refused: &'a [(String, String)],
     pub reports: &'a [Report],
     /// When the placement was decided last.
     pub decided: &'a str,
@@ -139,7 +142,7 @@ fn status(bound: &Bound<'_>) -> Value {
     let aggregated: Vec<Value> = reports.iter().map(|report| report.aggregated()).collect();
     let mut status = json!({"conditions": conditions, "aggregatedStatus": aggregated});
     let fields = apis::map_mut(&mut status, &[]);
-    if bound.placement.troubles.is_empty() {
+    if bound.troubles.is_empty() {
         fields.insert("lastScheduledTime".to_owned(), bound.decided.into());
     }
     let group = bound.policy.and_then(|policy| bound.placement.groups.get(&policy.rule.name));
@@ -155,16 +158,16 @@ fn condition(kind: &str, is: bool, reason: &str, message: &str, since: &str) -> 
 }
 
 fn scheduled(bound: &Bound<'_>) -> Value {
-    let Some(trouble) = bound.placement.troubles.first() else {
+    let Some((word, trouble)) = bound.troubles.first() else {
         return condition("Scheduled", true, "Success", "Binding has been scheduled successfully.", bound.decided);
     };
-    let reason = match trouble {
-        Trouble::NothingFits { .. } => "NoClusterFit",
-        Trouble::Short { .. } => "Unschedulable",
-        Trouble::CannotSpread { .. } | Trouble::Conflict { .. } => "SchedulerError",
+    let reason = match word.as_str() {
+        "NoCellFits" => "NoClusterFit",
+        "NotEnoughCapacity" => "Unschedulable",
+        _ => "SchedulerError",
     };
-    let why: Vec<String> = bound.placement.refused.iter().map(|no| format!("{}: {}", no.cell, no.reason)).collect();
-    let message = if why.is_empty() { trouble.to_string() } else { format!("{trouble} ({})", why.join("; ")) };
+    let why: Vec<String> = bound.refused.iter().map(|(cell, why)| format!("{cell}: {why}")).collect();
+    let message = if why.is_empty() { trouble.clone() } else { format!("{trouble} ({})", why.join("; ")) };
     condition("Scheduled", false, reason, &message, bound.decided)
 }
 

@@ -10,8 +10,16 @@ use super::schemas::propagation_spec;
 use super::schemas::work_spec;
 use super::schemas::work_status;
 use crate::dialects::schema::Defined;
+use crate::dialects::schema::at_least;
 use crate::dialects::schema::definition;
+use crate::dialects::schema::list;
+use crate::dialects::schema::object;
+use crate::dialects::schema::text;
+use crate::dialects::schema::time;
+use crate::dialects::schema::whole;
+use apiserver::catalog::COMPUTED;
 use serde_json::Value;
+use serde_json::json;
 
 /// One rule of an override policy; our own dialect has them too.
 pub use super::schemas::override_rule;
@@ -29,7 +37,13 @@ pub fn definitions() -> Vec<Value> {
         all.push(overrides(namespaced));
         all.push(binding(namespaced));
     }
-    all.extend([work(), cluster(), interpreter()]);
+    all.extend([work(), cluster(), interpreter(), rebalancer()]);
+    // What is shown of decisions and of what became of them is nobody's to write.
+    for definition in &mut all {
+        if ["work.karmada.io", "cluster.karmada.io"].iter().any(|group| definition["spec"]["group"] == *group) {
+            definition["metadata"]["annotations"] = json!({ COMPUTED: "true" });
+        }
+    }
     all.sort_by_key(|definition| definition["metadata"]["name"].as_str().map(str::to_owned));
     all
 }
@@ -126,5 +140,24 @@ fn interpreter() -> Value {
             ("TARGET-API-VERSION", "string", ".spec.target.apiVersion"),
             ("TARGET-KIND", "string", ".spec.target.kind"),
         ],
+    })
+}
+
+fn rebalancer() -> Value {
+    let workload = object(&[("apiVersion!", text()), ("kind!", text()), ("name!", text()), ("namespace", text())]);
+    let observed = object(&[("workload!", workload.clone()), ("result", text()), ("reason", text())]);
+    let status =
+        object(&[("observedWorkloads", list(observed)), ("observedGeneration", whole()), ("finishTime", time())]);
+    definition(&Defined {
+        group: "apps.karmada.io",
+        versions: &["v1alpha1"],
+        kind: "WorkloadRebalancer",
+        plural: "workloadrebalancers",
+        short: &[],
+        categories: CATEGORIES,
+        namespaced: false,
+        spec: object(&[("workloads!", list(workload)), ("ttlSecondsAfterFinished", at_least(0))]),
+        status: Some(status),
+        columns: &[],
     })
 }

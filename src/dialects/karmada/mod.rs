@@ -12,7 +12,9 @@ mod names;
 pub mod overrides;
 mod placement;
 pub mod policy;
+pub mod rebalancer;
 mod schemas;
+mod served;
 mod work;
 
 pub use binding::{Bound, binding};
@@ -20,6 +22,7 @@ pub use claim::claim;
 pub use cluster::{cell, cluster};
 pub use marks::marks;
 pub use names::{binding_name, cluster_of, execution_namespace, work_name};
+pub use served::Views;
 pub use work::{Report, work};
 
 /// Whether Karmada's hazards are reproduced.

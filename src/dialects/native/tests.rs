@@ -121,7 +121,8 @@ fn everything_a_rule_can_say_is_read() {
     assert_eq!((terms.retain.len(), terms.overrides.len(), terms.upsync.len()), (1, 1, 1));
     assert!(terms.follow && terms.status_down && terms.preserve_on_deletion && terms.is_suspended_in("b"));
     assert_eq!(terms.namespaces, Namespaces::Same);
-    assert_eq!(terms.status_up, StatusUp::Summed(["used".to_owned()].into()));
+    assert_eq!(rule.status.up, StatusUp::Summed(["used".to_owned()].into()));
+    assert_eq!(terms.status_up, StatusUp::Off, "what goes down does not come back up");
     let object = workload("dfw", "vm");
     assert!(speaks_for(&rule, &object, "root:projects:a") && !speaks_for(&rule, &object, "root:other"));
 }

@@ -6,6 +6,15 @@ use apiserver::place::Workspace;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use storage::{Key, Revision};
 
+/// How a cell differs from what was known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CellChange {
+    Nothing,
+    /// Only how much room it has: that moves all the time, and moves nothing that is placed.
+    Room,
+    Anything,
+}
+
 /// It holds as much as there are cells and placements.
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -18,19 +27,39 @@ pub(super) struct Index {
     copies: HashMap<String, usize>,
     /// What resources of a group and kind are called, in whatever workspace they are defined.
     plurals: HashMap<(String, String), BTreeSet<String>>,
+    short: BTreeSet<Key>,
     pub(super) followers: Followers,
     /// Everything up to this is known.
     pub(super) revision: Revision,
 }
 
 impl Index {
-    /// Whether anything changed that matters.
-    pub(super) fn learn_cell(&mut self, workspace: &Workspace, name: &str, cell: Option<Cell>) -> bool {
+    /// What changed that matters.
+    pub(super) fn learn_cell(&mut self, workspace: &Workspace, name: &str, cell: Option<Cell>) -> CellChange {
         let beside = self.cells.entry(workspace.clone()).or_default();
-        match cell {
-            None => beside.remove(name).is_some(),
-            Some(cell) => beside.insert(name.to_owned(), cell.clone()) != Some(cell),
+        let before = match cell.clone() {
+            None => beside.remove(name),
+            Some(cell) => beside.insert(name.to_owned(), cell),
+        };
+        let but_for_room = |cell: Option<Cell>| cell.map(|cell| Cell { capacity: None, ..cell });
+        match before == cell {
+            true => CellChange::Nothing,
+            false if but_for_room(before) == but_for_room(cell) => CellChange::Room,
+            false => CellChange::Anything,
         }
+    }
+
+    /// Objects for which there was not enough room.
+    pub(super) fn learn_short(&mut self, source: &Key, is_short: bool) {
+        if is_short {
+            self.short.insert(source.clone());
+        } else {
+            self.short.remove(source);
+        }
+    }
+
+    pub(super) fn short(&self) -> Vec<Key> {
+        self.short.iter().cloned().collect()
     }
 
     pub(super) fn cells_of(&self, workspace: &Workspace) -> Vec<Cell> {

@@ -14,7 +14,7 @@ pub use book::{Bound, Concern, Rulebook};
 pub use record::{Manner, manner_of, targets_of};
 
 use super::{Followed, Mode, Placement, Seen, plan};
-use crate::apis::definitions::{CLEANUP, OWNER, PLACEMENTS};
+use crate::apis::definitions::{CLEANUP, OWNER, PLACEMENTS, RESCHEDULE};
 use crate::controller::{Action, Controller, Reconciler};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -133,6 +133,11 @@ impl Scheduler {
             rules: &rules,
             manner: led.1.filter(|_| rules.is_empty()).unwrap_or_else(|| Manner::of(&rules)),
             references: self.references(at, &tree, &rules)?,
+            rescheduled: written
+                .as_ref()
+                .and_then(|record| record.annotation(RESCHEDULE))
+                .unwrap_or_default()
+                .to_owned(),
         };
         let wanted = record::write(record::source(at, source), &decided, &how);
         self.write(&place, written.as_ref(), &wanted).await
@@ -166,6 +171,8 @@ impl Scheduler {
             homes.entry(home).or_default().push(rule.clone());
         }
         let workload = workload::of(object);
+        let fresh = written.is_some_and(record::is_to_be_rescheduled);
+        let mode = if fresh { Mode::Fresh } else { Mode::Steady };
         let decide = |(home, rules): (&Workspace, Vec<super::Rule>)| {
             let cells = self.index.lock().cells_of(home);
             let before = written.map(|record| record::before(record, home)).unwrap_or_default();
@@ -177,7 +184,7 @@ impl Scheduler {
                 before: &before,
                 followed: led.get(home).map(Vec::as_slice).unwrap_or_default(),
                 brings_definition: follow::definition_of(at).is_some(),
-                mode: Mode::Steady,
+                mode,
             };
             let placement: Placement = plan(&seen);
             Decided { home: home.clone(), placement }

@@ -1,5 +1,6 @@
 //! Placements as objects: how a decision is written down and read back.
 
+use crate::apis::definitions::RESCHEDULE;
 use crate::apis::fnv;
 use crate::scheduler::rule::{Namespaces, Rule, Strangers};
 use crate::scheduler::{Because, Before, Placement, Target, Terms};
@@ -63,6 +64,13 @@ pub(super) struct How<'a> {
     pub(super) rules: &'a [Rule],
     pub(super) manner: Manner,
     pub(super) references: Vec<Value>,
+    /// Up to which wish it has been decided anew.
+    pub(super) rescheduled: String,
+}
+
+/// Somebody wishes that it is decided anew, and it has not been.
+pub(super) fn is_to_be_rescheduled(record: &Object) -> bool {
+    record.annotation(RESCHEDULE).is_some_and(|wish| wish != record.text(&["spec", "rescheduled"]))
 }
 
 /// The decision as it is written down.
@@ -84,7 +92,7 @@ pub(super) fn write(source: Value, decided: &[Decided], how: &How<'_>) -> Value 
     let status = json!({ "refused": refused, "refusals": refusals, "troubles": troubles });
     let spec = json!({
         "source": source, "cells": cells, "groups": groups, "terms": terms(how.rules),
-        "manner": how.manner.told(), "references": how.references,
+        "manner": how.manner.told(), "references": how.references, "rescheduled": how.rescheduled,
     });
     json!({ "spec": spec, "status": status })
 }

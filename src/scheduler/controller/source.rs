@@ -2,7 +2,7 @@
 
 use super::book::{Concern, Rulebook};
 use super::follow;
-use super::index::Index;
+use super::index::{CellChange, Index};
 use crate::apis::change;
 use crate::apis::definitions::{CELLS, COPIES, GROUP, PLACEMENTS};
 use crate::controller::Source;
@@ -117,18 +117,27 @@ impl Everything {
 
     fn of_cell(&self, workspace: &Workspace, name: &str, seen: &Seen) -> Vec<Key> {
         let cell = object(seen.now.as_ref()).map(|cell| self.book.cell(&cell));
-        if !self.index.lock().learn_cell(workspace, name, cell) {
-            return Vec::new();
+        let mut index = self.index.lock();
+        match index.learn_cell(workspace, name, cell) {
+            CellChange::Nothing => Vec::new(),
+            CellChange::Room => index.short(),
+            CellChange::Anything => {
+                drop(index);
+                self.expand(workspace, &self.book.concerns_of(workspace))
+            }
         }
-        self.expand(workspace, &self.book.concerns_of(workspace))
     }
 
     fn of_placement(&self, workspace: &Workspace, uid: &str, seen: &Seen) -> Vec<Key> {
         let Some(version) = seen.now.as_ref().or(seen.before.as_ref()) else { return Vec::new() };
         let Some(source) = self.source_of(workspace, version) else { return Vec::new() };
         let key_of = |named: &Value| self.key_of(workspace, named);
-        let leader = object(seen.now.as_ref()).map(|record| follow::leader(&record, key_of));
+        let record = object(seen.now.as_ref());
+        let leader = record.as_ref().map(|record| follow::leader(record, key_of));
+        let is_short = |trouble: &Value| trouble["reason"] == "NotEnoughCapacity";
+        let is_short = record.is_some_and(|record| record.items(&["status", "troubles"]).any(is_short));
         let mut index = self.index.lock();
+        index.learn_short(&source, is_short);
         index.learn_placement(&source, uid, seen.now.is_some());
         let concerned = index.followers.learn((workspace.clone(), uid.to_owned()), leader);
         concerned.into_iter().chain([source]).collect()

@@ -21,7 +21,18 @@ fn bound(placement: Value, members: &[&str], reports: &[Report]) -> Value {
     let policy = policy(&propagation(placement));
     let placement = placed(&nginx(), &policy.rule, &cells(members), &Before::default());
     let object = nginx();
-    binding(&Bound { object: &object, policy: Some(&policy), placement: &placement, reports, decided: THEN })
+    let troubles: Vec<_> =
+        placement.troubles.iter().map(|trouble| (trouble.reason().to_owned(), trouble.to_string())).collect();
+    let refused: Vec<_> = placement.refused.iter().map(|no| (no.cell.clone(), no.reason.to_string())).collect();
+    binding(&Bound {
+        object: &object,
+        policy: Some(&policy),
+        placement: &placement,
+        troubles: &troubles,
+        refused: &refused,
+        reports,
+        decided: THEN,
+    })
 }
 
 fn condition<'a>(object: &'a Value, kind: &str) -> (&'a str, &'a str) {
@@ -76,7 +87,15 @@ fn what_others_refer_to_is_shown_as_required_by_them() {
     placement.targets.push(crate::scheduler::Target { cell: "member1".to_owned(), replicas: None, because });
     let object =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "c", "uid": "u"}});
-    let shown = binding(&Bound { object: &object, policy: None, placement: &placement, reports: &[], decided: THEN });
+    let shown = binding(&Bound {
+        object: &object,
+        policy: None,
+        placement: &placement,
+        troubles: &[],
+        refused: &[],
+        reports: &[],
+        decided: THEN,
+    });
     let required = json!([{"namespace": "default", "name": "nginx-deployment", "clusters": [{"name": "member1"}]}]);
     assert_eq!(shown["spec"]["requiredBy"], required);
     assert_eq!(shown["spec"].get("clusters"), None);
