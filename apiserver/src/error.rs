@@ -114,6 +114,11 @@ impl ApiError {
         Self::new(409, "Conflict", message).about("", "pods/binding", name)
     }
 
+    /// Nobody can say what the object should look like.
+    pub fn redefined() -> Self {
+        Self::unavailable("the definition of the object changes all the time")
+    }
+
     /// The object is not the one the client has seen.
     pub fn modified(at: &ObjectRef) -> Self {
         let why = "the object has been modified; please apply your changes to the latest version and try again";

@@ -28,8 +28,8 @@ pub struct Create {
 /// Names that are tried before a generated one is given up.
 const NAMES_MAX: usize = 8;
 
-/// How often the definition of an object may change while it is made.
-const DEFINITIONS_MAX: usize = 4;
+/// How often the definition of an object may change while it is written.
+pub(super) const DEFINITIONS_MAX: usize = 4;
 
 /// What is kept of a prefix, so that prefix and suffix fit into a DNS label.
 const PREFIX_MAX: usize = 58;
@@ -46,7 +46,7 @@ impl Resources {
                 _ => return tried,
             }
         }
-        Err(ApiError::unavailable("the definition of the object changes all the time"))
+        Err(ApiError::redefined())
     }
 
     async fn create_once(&self, at: &Authorized<Collection>, request: &Create) -> Result<Written, ApiError> {

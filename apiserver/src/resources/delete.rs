@@ -1,5 +1,6 @@
 //! Letting objects go: at once, when whatever holds them is done, or all that match.
 
+use super::create::DEFINITIONS_MAX;
 use super::gate::Question;
 use super::mutate::{Change, Next, Outcome};
 use super::owners::Author;
@@ -79,6 +80,18 @@ impl Change for Delete<'_> {
 
 impl Resources {
     pub async fn delete(&self, at: &Authorized<ObjectRef>, options: &DeleteOptions) -> Result<Deletion, ApiError> {
+        let mut at = at.clone();
+        for _ in 0..DEFINITIONS_MAX {
+            let tried = self.delete_once(&at, options).await;
+            match self.redefined_since(&at, &tried)? {
+                Some(now) => at = now,
+                None => return tried,
+            }
+        }
+        Err(ApiError::redefined())
+    }
+
+    async fn delete_once(&self, at: &Authorized<ObjectRef>, options: &DeleteOptions) -> Result<Deletion, ApiError> {
         let target = at.get();
         let resource = target.resource();
         strategy::may_delete(resource, &target.name)?;

@@ -1,6 +1,6 @@
 //! Changing an object by saying what should be different.
 
-use super::create::check_namespace;
+use super::create::{DEFINITIONS_MAX, check_namespace};
 use super::mutate::{Change, Next};
 use super::write::{How, Told};
 use super::{Resources, Written};
@@ -123,6 +123,24 @@ impl Change for Patched<'_> {
 
 impl Resources {
     pub async fn patch(
+        &self,
+        at: &Authorized<ObjectRef>,
+        part: Part,
+        body: &PatchBody,
+        options: &WriteOptions,
+    ) -> Result<Written, ApiError> {
+        let mut at = at.clone();
+        for _ in 0..DEFINITIONS_MAX {
+            let tried = self.patch_once(&at, part, body, options).await;
+            match self.redefined_since(&at, &tried)? {
+                Some(now) => at = now,
+                None => return tried,
+            }
+        }
+        Err(ApiError::redefined())
+    }
+
+    async fn patch_once(
         &self,
         at: &Authorized<ObjectRef>,
         part: Part,

@@ -2,12 +2,13 @@
 
 use super::derived::Derived;
 use super::{Resources, parse};
+use crate::auth::Authorized;
 use crate::catalog::{self, Catalog, Defined, Origin, ResourceDef};
 use crate::custom::Interned;
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
-use crate::place::{Collection, Workspace};
+use crate::place::{Collection, ObjectRef, Workspace};
 use crate::strategy::definitions::NamesInUse;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -72,6 +73,19 @@ impl Resources {
         let now = catalog.find(group, version, plural).ok_or_else(ApiError::no_such_path)?;
         let changed = now.custom().is_some_and(|now| now.definition.revision() != custom.definition.revision());
         Ok(changed.then(|| now.clone()))
+    }
+
+    /// The same for whoever was told that others were faster: where to try again, if it was the definition that moved.
+    pub(super) fn redefined_since<T>(
+        &self,
+        at: &Authorized<ObjectRef>,
+        tried: &Result<T, ApiError>,
+    ) -> Result<Option<Authorized<ObjectRef>>, ApiError> {
+        if tried.as_ref().err().is_none_or(|error| error.reason() != "Conflict") {
+            return Ok(None);
+        }
+        let now = self.redefined(&at.get().within)?;
+        Ok(now.map(|resource| at.clone().narrow(|at| Collection { resource, ..at.within }.object(&at.name))))
     }
 
     fn served(&self, workspace: &Workspace) -> Result<(Revision, Option<Arc<Served>>), ApiError> {

@@ -1,6 +1,6 @@
 //! Replacing an object, or one part of it.
 
-use super::create::check_namespace;
+use super::create::{DEFINITIONS_MAX, check_namespace};
 use super::gate::Question;
 use super::mutate::{Change, Next, Outcome};
 use super::write::{self, By, How, Told};
@@ -39,6 +39,18 @@ impl Change for Update<'_> {
 impl Resources {
     /// Replaces `part` of the object by what the request says.
     pub async fn update(&self, at: &Authorized<ObjectRef>, part: Part, request: &Create) -> Result<Written, ApiError> {
+        let mut at = at.clone();
+        for _ in 0..DEFINITIONS_MAX {
+            let tried = self.update_once(&at, part, request).await;
+            match self.redefined_since(&at, &tried)? {
+                Some(now) => at = now,
+                None => return tried,
+            }
+        }
+        Err(ApiError::redefined())
+    }
+
+    async fn update_once(&self, at: &Authorized<ObjectRef>, part: Part, request: &Create) -> Result<Written, ApiError> {
         let (target, resource) = (at.get(), at.get().resource().clone());
         let Decoded { object: new, warnings } = request.body.decode(&resource, request.options.validation)?;
         let new = crate::convert::to_storage(new, &resource);

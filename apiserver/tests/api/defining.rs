@@ -359,3 +359,30 @@ async fn a_kind_that_came_with_the_server_is_described_like_any_other() {
         stage.send(&format!("POST {DEFINITIONS}"), &cats()).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_changes_an_object_does_not_notice_that_its_definition_is_touched() {
+    let stage = std::sync::Arc::new(stage_with_cats().await);
+    stage.send(&format!("POST {CATS}"), &tom(&json!({}))).await.expect(201);
+    let touching = tokio::spawn({
+        let stage = stage.clone();
+        async move {
+            for number in 0..200 {
+                let touch = json!({ "metadata": { "annotations": { "n": number.to_string() } } });
+                let line = format!("PATCH {DEFINITIONS}/cats.pets.example.com");
+                stage.send_as(&line, "application/merge-patch+json", touch.to_string()).await.expect(200);
+            }
+        }
+    });
+    let mut number = 0;
+    while !touching.is_finished() {
+        number += 1;
+        let lives = json!({ "spec": { "lives": number } });
+        stage.send_as(&format!("PATCH {TOM}"), "application/merge-patch+json", lives.to_string()).await.expect(200);
+        let applied = tom(&json!({ "color": "white" }));
+        let line = format!("PATCH {TOM}?fieldManager=me&force=true");
+        stage.send_as(&line, "application/apply-patch+yaml", applied.to_string()).await.expect(200);
+    }
+    touching.await.unwrap();
+    assert!(number > 1);
+}
