@@ -55,7 +55,7 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation measure \
-	build-tools test-tools tools e2e federation newcomer aggregation conformance differential server need-go
+	build-tools test-tools tools e2e federation newcomer aggregation aggregation-front conformance differential server need-go
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ e2e: tools test-tools server $(PYTHON) ## Run real clients (kubectl, Helm, Go, P
 federation: tools test-tools server ## Federate objects from the server into a real kube-apiserver, and back out of it
 	TOOLS=$(TOOLS) CONTROLLERS=namespace-controller tests/peers/with.sh tests/peers/kube.sh sh -c 'CELL=$$KUBECONFIG HANSE=$(HANSE) \
 		exec tests/peers/with.sh "$(HANSE) serve --listen 127.0.0.1:0 --data-dir" tests/federation/cell.sh'
+
+aggregation-front: tools test-tools server $(TOOLS)/sample-apiserver ## Put Kubernetes' sample-apiserver behind the server, and use it through it
+	$(WITH_SERVER) env TOOLS=$(TOOLS) tests/aggregation-front/sample.sh
 
 aggregation: tools test-tools server ## Put the server behind a real kube-apiserver, and use its kinds through that one
 	TOOLS=$(TOOLS) CONTROLLERS=namespace-controller tests/peers/with.sh tests/aggregation/host.sh env HANSE=$(HANSE) TOOLS=$(TOOLS) \
@@ -169,6 +172,10 @@ $(KUBE) $(TOOLS)/etcd &: tests/peers/go.mod tests/peers/go.sum | need-go
 	go -C tests/peers build -trimpath -ldflags "-s -w" -o $(TOOLS)/etcd go.etcd.io/etcd/server/v3
 	go -C tests/peers build $(GO_BUILD_FLAGS) -o $(TOOLS)/ $(addprefix k8s.io/kubernetes/cmd/,$(notdir $(KUBE)))
 	touch $(KUBE) $(TOOLS)/etcd
+
+$(TOOLS)/sample-apiserver: tests/peers/go.mod tests/peers/go.sum | need-go
+	go -C tests/peers build $(GO_BUILD_FLAGS) -o $(TOOLS)/ k8s.io/sample-apiserver
+	touch $@
 
 $(SUITE) &: tests/peers/go.mod tests/peers/go.sum | need-go
 	go -C tests/peers build -trimpath -o $(TOOLS)/ github.com/onsi/ginkgo/v2/ginkgo

@@ -2,6 +2,7 @@
 //!
 //! Start with [`server`], which joins the parts, or with [`cli`], which is what a person meets.
 
+pub mod aggregation;
 pub mod apis;
 pub mod bootstrap;
 pub mod cli;

@@ -2,6 +2,7 @@
 
 mod standing;
 
+use crate::aggregation::{self, Front};
 use crate::apis;
 use crate::bootstrap::{self, bootstrap};
 use crate::config::{AuthenticationError, AuthorizationError, Config, FileError, KeyFlags, Reload, Vouching};
@@ -55,7 +56,8 @@ pub struct Server {
     stop: CancellationToken,
     serving: JoinHandle<()>,
     upkeep: Upkeep,
-    departing: JoinHandle<()>,
+    /// Who sees workspaces off, and who looks after API servers behind this one.
+    tending: TaskTracker,
     federation: TaskTracker,
 }
 
@@ -105,6 +107,7 @@ impl Server {
         let token_keys = TokenKeys::new(&data_dir, signing.clone(), accepted.clone());
         credentials.tokens.use_keys(token_keys.read()?);
         vouching.authentication.revoke(keys.revoked()?);
+        let front = Front::open(&data_dir, &credentials.ca_pem, ambient.clone()).map_err(CredentialsError::from)?;
         let catalog = Arc::new(catalog());
         let url = credentials::url(address);
         let tenancy = Arc::new(Tenancy::new(url.clone(), bootstrap::rules()));
@@ -119,16 +122,19 @@ impl Server {
         seed::seed(&client, &url).await?;
         for workspace in [ROOT, HOME].map(Workspace::new) {
             bootstrap(&client, &workspace, advertised(address)).await?;
+            front.publish(&client, &workspace).await?;
         }
         let kubeconfig = credentials.write_kubeconfig(address)?;
         let stop = CancellationToken::new();
         let client = Client::as_system(resources.clone(), "upkeep");
-        let upkeep =
-            upkeep::start(&client, (&credentials.ca_pem, &[ROOT, HOME].map(Workspace::new)), Pace::default(), &stop);
+        let served = (&*credentials.ca_pem, &[ROOT, HOME].map(Workspace::new)[..]);
+        let upkeep = upkeep::start(&client, Some(&api.relay), served, Pace::default(), &stop);
         let signing = Signing { authority: credentials.authority.clone(), lasts_max: keys.cluster_signing_duration };
         upkeep.sign(&client, signing, &stop);
-        let departing = departure::controller(&Client::as_system(resources.clone(), "tenancy"));
-        let departing = tokio::spawn(departing.run(stop.clone()));
+        let tending = TaskTracker::new();
+        tending.spawn(departure::controller(&Client::as_system(resources.clone(), "tenancy")).run(stop.clone()));
+        tending.spawn(aggregate(&resources, &api, front, &stop));
+        tending.close();
         if let Some(standing) = standing {
             let (authentication, trust) = (authentication.clone(), credentials.trust.clone());
             Follower { standing, authentication, trust, clients, proxies }.start(&stop).await?;
@@ -147,7 +153,7 @@ impl Server {
         let federation = federate(&resources, &pipeline, &stop).await?;
         let peers = (credentials.recognise, Patience::default());
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, peers, pipeline, stop.clone()));
-        Ok(Self { store, api, resources, address, kubeconfig, stop, serving, upkeep, departing, federation })
+        Ok(Self { store, api, resources, address, kubeconfig, stop, serving, upkeep, tending, federation })
     }
 
     pub fn stats(&self) -> Stats {
@@ -178,7 +184,7 @@ impl Server {
         self.stop.cancel();
         // It ends by itself; a panic in it has been told.
         let _ = self.serving.await;
-        let _ = self.departing.await;
+        self.tending.wait().await;
         self.upkeep.stopped().await;
         self.federation.wait().await;
         self.store.close().await;
@@ -207,6 +213,19 @@ pub fn offered() -> Vec<(String, Vec<String>)> {
 
 fn offered_groups() -> Vec<String> {
     offered().into_iter().map(|(group, _)| group).collect()
+}
+
+/// Lets API servers behind this one recognise it, and looks after them.
+fn aggregate(
+    resources: &Resources,
+    api: &Api,
+    front: Front,
+    stop: &CancellationToken,
+) -> impl Future<Output = ()> + use<> {
+    let front = Arc::new(front);
+    api.relay.present(front.clone());
+    let client = Client::as_system(resources.clone(), "aggregation");
+    aggregation::controller(&client, &api.relay, &front).run(stop.clone())
 }
 
 /// Starts what places objects in cells and keeps them there.

@@ -290,6 +290,7 @@ fn what_belongs_in_one_place_is_there() {
 
 /// Which module of the root crate may use which.
 const ROOT_EDGES: &[(&str, &str)] = &[
+    ("aggregation", "controller"),
     ("bootstrap", "credentials"),
     ("cli", "config"),
     ("cli", "credentials"),
@@ -308,6 +309,7 @@ const ROOT_EDGES: &[(&str, &str)] = &[
     ("fleet", "controller"),
     ("scheduler", "apis"),
     ("scheduler", "controller"),
+    ("server", "aggregation"),
     ("server", "apis"),
     ("server", "bootstrap"),
     ("server", "config"),

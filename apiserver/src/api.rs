@@ -7,6 +7,7 @@ use crate::discovery::{Documents, Library};
 use crate::error::ApiError;
 use crate::metrics::Metrics;
 use crate::place::Workspace;
+use crate::relay::Relay;
 use crate::resources::Resources;
 use serde_json::Value;
 use std::ops::Deref;
@@ -46,6 +47,8 @@ pub struct Parts {
     pub audit: Option<Audit>,
     /// What `/version` says.
     pub version: Arc<Value>,
+    /// The way to API servers behind this one.
+    pub relay: Relay,
     documents: Library,
     pub(crate) metrics: Metrics,
     /// Ends watches.
@@ -62,7 +65,9 @@ impl Api {
         audit: Option<Audit>,
         version: Value,
     ) -> Self {
+        let stopping = CancellationToken::new();
         Self(Arc::new(Parts {
+            relay: Relay::new(resources.clone(), stopping.clone()),
             authentication,
             audit,
             documents: Library::new(resources.builtin()),
@@ -71,7 +76,7 @@ impl Api {
             tokens,
             version: Arc::new(version),
             metrics: Metrics::new(),
-            stopping: CancellationToken::new(),
+            stopping,
             draining: AtomicBool::new(false),
         }))
     }

@@ -1,6 +1,7 @@
 //! The API from inside: for parts of the server that do what any client does, under a name of their own.
 
 use crate::auth::{Access, Authorized, User};
+use crate::backends::Backends;
 use crate::body::Body;
 use crate::catalog::{Catalog, ResourceDef};
 use crate::error::ApiError;
@@ -55,6 +56,11 @@ impl Client {
     /// The resource that a workspace keeps under this group and plural.
     pub fn stored_as(&self, workspace: &Workspace, resource: (&str, &str)) -> Option<Arc<ResourceDef>> {
         self.resources.stored_as(workspace, resource)
+    }
+
+    /// Who else serves something in a workspace; `None` where nobody does.
+    pub fn backends(&self, workspace: &Workspace) -> Result<Option<Arc<Backends>>, ApiError> {
+        self.resources.backends(workspace)
     }
 
     pub fn ambient(&self) -> &crate::ambient::Ambient {

@@ -277,6 +277,16 @@ impl ApiError {
         Self::new(503, "ServiceUnavailable", message)
     }
 
+    /// Somebody behind this server did what it must not.
+    pub fn bad_gateway(message: impl Into<String>) -> Self {
+        Self::new(502, "InternalError", message)
+    }
+
+    /// A request that this server has sent on came back to it.
+    pub fn loop_detected() -> Self {
+        Self::new(508, "InternalError", "the request came back to the server that sent it on")
+    }
+
     pub fn internal(message: impl Into<String>) -> Self {
         let message = message.into();
         Self::new(500, "InternalError", format!("Internal error occurred: {message}")).because("", message, "")

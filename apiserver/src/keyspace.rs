@@ -73,6 +73,8 @@ pub enum Mark {
     Rules,
     /// Who is served first.
     Flows,
+    /// Who else serves something.
+    Backends,
 }
 
 /// The key that is written together with anything that a mark stands for. It is no object's.
@@ -85,6 +87,7 @@ pub fn mark(workspace: &Workspace, mark: Mark) -> Result<Key, Unnameable> {
         Mark::Policies => "policies",
         Mark::Rules => "rules",
         Mark::Flows => "flows",
+        Mark::Backends => "backends",
     });
     Ok(Key::new(text))
 }

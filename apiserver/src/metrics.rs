@@ -106,6 +106,12 @@ impl Request {
     }
 
     pub(crate) fn about(target: &Target) -> Self {
+        if let Target::Remote(remote) = target {
+            // What is served there is not known for sure, and anything can be asked for.
+            let (group, version) = (remote.backend.group.clone(), remote.backend.version.clone());
+            let (resource, subresource) = (String::new(), String::new());
+            return Self { verb: upper(remote.verb), group, version, resource, subresource };
+        }
         let (verb, resource, subresource) = match target {
             Target::Objects { verb, at } => (*verb, Some(&at.resource), String::new()),
             Target::Object { verb, at, subresource } => {

@@ -1,6 +1,6 @@
 //! The door: connections in, TLS off, requests into the pipeline; and how it is closed without slamming.
 
-use crate::pipeline::Peer;
+use crate::pipeline::{ClientAddress, Peer};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
@@ -11,6 +11,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use std::convert::Infallible;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -69,10 +70,16 @@ pub async fn serve<S>(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
+            Ok((stream, address)) => {
                 let (acceptor, pipeline, recognise) = (acceptor.clone(), pipeline.clone(), recognise.clone());
                 let watcher = graceful.watcher();
-                connections.spawn(connection(stream, acceptor, (recognise, patience), pipeline, watcher));
+                connections.spawn(connection(
+                    (stream, address.ip()),
+                    acceptor,
+                    (recognise, patience),
+                    pipeline,
+                    watcher,
+                ));
             }
             // Out of descriptors: those that are held will be let go.
             Err(error) => {
@@ -95,7 +102,7 @@ pub async fn serve<S>(
 }
 
 async fn connection<S>(
-    stream: TcpStream,
+    (stream, client): (TcpStream, IpAddr),
     acceptor: TlsAcceptor,
     (recognise, patience): (Recognise, Patience),
     pipeline: S,
@@ -113,6 +120,7 @@ async fn connection<S>(
         heard.notify_one();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer.clone());
+        request.extensions_mut().insert(ClientAddress(client));
         request
     }));
     let mut builder = Builder::new(TokioExecutor::new());

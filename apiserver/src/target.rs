@@ -1,8 +1,10 @@
 //! What a request is about: path and method, read once. Everything the server can answer is one of these.
 
+use crate::backends::{self, Backend, Remote};
 use crate::catalog::{Catalog, ResourceDef};
 use crate::error::ApiError;
 use crate::place::{Collection, ObjectRef, Workspace};
+pub use crate::verb::Verb;
 use http::Method;
 use std::sync::Arc;
 
@@ -37,6 +39,8 @@ pub enum Target {
         at: ObjectRef,
         subresource: Option<String>,
     },
+    /// Another API server answers.
+    Remote(Box<Remote>),
     Discovery(Workspace, Discovery),
     OpenApi(Workspace, OpenApi),
     Version,
@@ -49,43 +53,6 @@ pub enum Target {
     Issuer(Issuer),
     /// Nothing is served there, or not in this way: what is to be said to those who may know.
     Nowhere(Box<ApiError>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verb {
-    Get,
-    List,
-    Watch,
-    Create,
-    Update,
-    Patch,
-    Delete,
-    DeleteCollection,
-}
-
-impl Verb {
-    /// As rules and discovery name it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::List => "list",
-            Self::Watch => "watch",
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Patch => "patch",
-            Self::Delete => "delete",
-            Self::DeleteCollection => "deletecollection",
-        }
-    }
-
-    /// Reads those of many objects that are selected.
-    pub fn selects(self) -> bool {
-        matches!(self, Self::List | Self::Watch)
-    }
-
-    pub fn changes_something(self) -> bool {
-        !matches!(self, Self::Get | Self::List | Self::Watch)
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +93,12 @@ impl Target {
         served: &Lookup<'_>,
     ) -> Result<Self, ApiError> {
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+        if let ["apis", group, version, rest @ ..] = &*parts
+            && let Some(backend) = served.elsewhere(group, version)?
+        {
+            let read = backends::read(&backend, workspace, method, rest, watching);
+            return read.map(|remote| Self::Remote(Box::new(remote)));
+        }
         let discovery = |what| reading(method, Self::Discovery(workspace.clone(), what));
         let openapi = |what| reading(method, Self::OpenApi(workspace.clone(), what));
         match &*parts {
@@ -165,6 +138,14 @@ impl Target {
         }
     }
 
+    /// The version of what it is about.
+    pub fn version(&self) -> &str {
+        match self {
+            Self::Remote(remote) => &remote.backend.version,
+            _ => self.resource().map(|resource| &*resource.version).unwrap_or_default(),
+        }
+    }
+
     /// What is to be said about a kind, or a version of one, that has had its day.
     pub(crate) fn deprecation(&self) -> Option<String> {
         let resource = self.resource()?;
@@ -191,7 +172,11 @@ impl Target {
 
     /// Runs for as long as the client wants.
     pub fn is_watch(&self) -> bool {
-        matches!(self, Self::Objects { verb: Verb::Watch, .. } | Self::Object { verb: Verb::Watch, .. })
+        match self {
+            Self::Objects { verb, .. } | Self::Object { verb, .. } => *verb == Verb::Watch,
+            Self::Remote(remote) => remote.is_lasting(),
+            _ => false,
+        }
     }
 }
 
@@ -215,15 +200,25 @@ fn of_version(group: &str, version: &str) -> Discovery {
     Discovery::Version { group: group.to_owned(), version: version.to_owned() }
 }
 
+/// Finds who serves a group and version.
+pub type FindBackend<'a> = &'a dyn Fn(&str, &str) -> Result<Option<Arc<Backend>>, ApiError>;
+
 /// Where resources are looked up: most are built in, and for those nothing else is asked.
 #[derive(Clone, Copy)]
 pub struct Lookup<'a> {
     pub builtin: &'a Catalog,
     /// What the workspace serves.
     pub own: &'a dyn Fn() -> Result<Arc<Catalog>, ApiError>,
+    /// Who else serves a group version of the workspace.
+    pub remote: FindBackend<'a>,
 }
 
 impl Lookup<'_> {
+    /// What is built in is served by nobody else.
+    fn elsewhere(&self, group: &str, version: &str) -> Result<Option<Arc<Backend>>, ApiError> {
+        if self.builtin.version(group, version).is_some() { Ok(None) } else { (self.remote)(group, version) }
+    }
+
     fn find(&self, group: &str, version: &str, plural: &str) -> Result<Arc<ResourceDef>, ApiError> {
         if let Some(found) = self.builtin.find(group, version, plural) {
             return Ok(found.clone());
@@ -341,7 +336,7 @@ mod tests {
     fn check(method: Method, path: &str, expected: &str) {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let builtin = Arc::new(Catalog::builtin());
-        let served = Lookup { builtin: &builtin, own: &|| Ok(builtin.clone()) };
+        let served = Lookup { builtin: &builtin, own: &|| Ok(builtin.clone()), remote: &|_, _| Ok(None) };
         let target = Target::parse(&method, path, query == "watch", &Workspace::new("w"), &served);
         let told = match target {
             Ok(Target::Objects { verb, at }) => {

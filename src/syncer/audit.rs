@@ -74,6 +74,8 @@ struct Recorded {
     source: String,
     uid: String,
     applied: bool,
+    /// It was there before; whose it is says another record, or nobody's.
+    found: bool,
     is_namespace: bool,
 }
 
@@ -92,6 +94,7 @@ impl Recorded {
             place,
             source: of("source", "uid"),
             uid: word(copy, &["status", "uid"]),
+            found: word(copy, &["status", "reason"]) == "Found",
             // What was found in a cell is not ours there.
             applied: word(copy, &["status", "applied"]) == "True" && !word(copy, &["status", "uid"]).is_empty(),
         }
@@ -148,7 +151,7 @@ fn compare(
 
 fn doubled(records: &[Recorded], findings: &mut BTreeSet<Finding>) {
     let mut places = BTreeSet::new();
-    for record in records {
+    for record in records.iter().filter(|record| !record.found) {
         if !places.insert((&record.cell, &record.place)) {
             findings.insert(Finding::Doubled { cell: record.cell.clone(), place: record.place.clone() });
         }
@@ -236,6 +239,19 @@ mod tests {
         check(|evidence, _| evidence.placements.clear(), &["unwanted: configmaps n/x in cell a"]);
         check(|evidence, _| evidence.placements.push(placement("2", "y")), &["missing: y in cell a"]);
         check(|evidence, _| drop(evidence.cells.insert("a".to_owned(), None)), &["silent: cell a does not answer"]);
+    }
+
+    #[test]
+    fn what_one_brought_and_another_found_is_there_once() {
+        let mut found = copy("2", "x");
+        found["status"] = json!({ "applied": "True", "reason": "Found" });
+        check(
+            |evidence, _| {
+                evidence.copies.push(found);
+                evidence.placements.push(placement("2", "x"));
+            },
+            &[],
+        );
     }
 
     #[test]

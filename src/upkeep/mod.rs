@@ -26,6 +26,7 @@ pub use signing::Signing;
 use crate::controller::{Controller, Reconciler};
 use apiserver::client::Client;
 use apiserver::place::Workspace;
+use apiserver::relay::Relay;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -68,11 +69,17 @@ const FURNISHED_AT_ONCE: usize = 32;
 /// Quotas whose status is put right at once: enough to fill a commit when many namespaces change.
 const QUOTAS_AT_ONCE: usize = 32;
 
-/// Starts all controllers. They end when `stop` is cancelled. `ca_pem` is what clients trust this server by, `whole` are
-/// the workspaces in which everything that a Kubernetes begins with is an object.
-pub fn start(client: &Client, (ca_pem, whole): (&str, &[Workspace]), pace: Pace, stop: &CancellationToken) -> Upkeep {
+/// Starts all controllers. They end when `stop` is cancelled. `relay` is the way to API servers behind this one, `ca_pem`
+/// what clients trust it by, `whole` are the workspaces in which everything that a Kubernetes begins with is an object.
+pub fn start(
+    client: &Client,
+    relay: Option<&Relay>,
+    (ca_pem, whole): (&str, &[Workspace]),
+    pace: Pace,
+    stop: &CancellationToken,
+) -> Upkeep {
     let tasks = TaskTracker::new();
-    run(&tasks, pace, stop, namespaces::controller(client).workers(EMPTIED_AT_ONCE));
+    run(&tasks, pace, stop, namespaces::controller(client, relay).workers(EMPTIED_AT_ONCE));
     run(&tasks, pace, stop, defaults::controller(client, ca_pem).workers(FURNISHED_AT_ONCE));
     run(&tasks, pace, stop, collector::controller(client).workers(COLLECTED_AT_ONCE));
     run(&tasks, pace, stop, expiry::controller(client, pace.event_age, pace.event_sweep));

@@ -24,6 +24,7 @@ const ACCOUNTS: Resource = ("", "v1", "serviceaccounts");
 const PODS: Resource = ("", "v1", "pods");
 const EVENTS: Resource = ("", "v1", "events");
 const NODES: Resource = ("", "v1", "nodes");
+const REGISTRATIONS: Resource = ("apiregistration.k8s.io", "v1", "apiservices");
 const QUOTAS: Resource = ("", "v1", "resourcequotas");
 
 /// A condition that takes longer will not come true.
@@ -31,6 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 struct World {
     client: Client,
+    relay: Relay,
     workspace: Workspace,
     clock: Arc<AtomicI64>,
 }
@@ -48,8 +50,9 @@ impl World {
             },
         );
         let resources = Resources::new(store, Arc::new(Catalog::builtin()), ambient);
+        let relay = Relay::new(resources.clone(), CancellationToken::new());
         let client = Client::as_system(resources, "upkeep");
-        let world = Self { client, workspace: Workspace::new("w"), clock };
+        let world = Self { client, relay, workspace: Workspace::new("w"), clock };
         world.make(NAMESPACES, None, json!({ "metadata": { "name": "n" } })).await;
         world
     }
@@ -62,12 +65,13 @@ impl World {
 
     fn keep(&self) -> Keeping {
         let stop = CancellationToken::new();
-        let upkeep = start(&self.client, ("PEM", &[]), Pace::default(), &stop);
+        let upkeep = start(&self.client, Some(&self.relay), ("PEM", &[]), Pace::default(), &stop);
         Keeping { upkeep, stop }
     }
 
     fn in_workspace(&self, id: &str) -> Self {
-        Self { client: self.client.clone(), workspace: Workspace::new(id), clock: self.clock.clone() }
+        let (client, relay, clock) = (self.client.clone(), self.relay.clone(), self.clock.clone());
+        Self { client, relay, workspace: Workspace::new(id), clock }
     }
 
     fn at(&self, resource: Resource, namespace: Option<&str>, name: &str) -> ObjectRef {
@@ -194,6 +198,29 @@ async fn a_namespace_that_somebody_else_holds_says_that_it_is_empty() {
         .await;
     let told = world.get(&namespace).await.unwrap();
     assert_eq!(condition(&told, "NamespaceContentRemaining").unwrap()["reason"], "ContentRemoved");
+    keeping.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_namespace_stays_while_nobody_knows_what_others_have_in_it() {
+    let (world, keeping) = World::tidy().await;
+    let spec = json!({
+        "group": "wardle.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
+        "service": { "namespace": "n", "name": "s" },
+    });
+    let registered = json!({ "metadata": { "name": "v1.wardle.example.com" }, "spec": spec });
+    world.make(REGISTRATIONS, None, registered).await;
+    let namespace = world.at(NAMESPACES, None, "n");
+    world.client.delete(&namespace, &DeleteOptions::default()).await.unwrap();
+    let undiscovered = |namespace: &Object| {
+        let condition = condition(namespace, "NamespaceDeletionDiscoveryFailure");
+        let said = |condition: &Value| condition["message"].as_str().is_some_and(|text| text.contains("wardle"));
+        condition.is_some_and(|condition| condition["status"] == "True" && said(condition))
+    };
+    world.until(&namespace, |found| found.is_some_and(undiscovered)).await;
+    let registered = world.at(REGISTRATIONS, None, "v1.wardle.example.com");
+    world.client.delete(&registered, &DeleteOptions::default()).await.unwrap();
+    world.until_gone(&namespace).await;
     keeping.end().await;
 }
 

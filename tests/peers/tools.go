@@ -9,6 +9,7 @@ import (
 	_ "k8s.io/kubernetes/cmd/kube-apiserver"
 	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
 	_ "k8s.io/kubernetes/cmd/kubectl"
+	_ "k8s.io/sample-apiserver"
 
 	// What the end-to-end suite's own test file imports, besides the suite.
 	_ "k8s.io/kubernetes/test/conformance/testdata"

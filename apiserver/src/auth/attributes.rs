@@ -1,5 +1,6 @@
 //! What somebody wants to do, in the words in which rules speak of it.
 
+use crate::backends::Remote;
 use crate::place::Collection;
 use crate::target::Target;
 
@@ -65,6 +66,12 @@ impl<'a> Attributes<'a> {
                     objects.namespace = &at.name;
                 }
                 Self { version: &at.resource().version, ..Self::objects(verb.word(), objects) }
+            }
+            Target::Remote(remote) if !remote.resource.is_empty() => {
+                let Remote { verb, resource, subresource, namespace, backend, .. } = &**remote;
+                let named = if verb.selects() { asked.name.as_deref().unwrap_or(&remote.name) } else { &remote.name };
+                let group = &*backend.group;
+                Self::objects(verb.word(), Objects { group, resource, subresource, namespace, name: named })
             }
             Target::Nowhere(_) => guess(asked),
             _ => Self::path(&asked.method, &asked.path),
@@ -141,7 +148,7 @@ mod tests {
     #[track_caller]
     fn check(method: &str, path: &str, selected: Option<&str>, expected: &str) {
         let builtin = Arc::new(Catalog::builtin());
-        let served = Lookup { builtin: &builtin, own: &|| Ok(builtin.clone()) };
+        let served = Lookup { builtin: &builtin, own: &|| Ok(builtin.clone()), remote: &|_, _| Ok(None) };
         let (plain, query) = path.split_once('?').unwrap_or((path, ""));
         let method: Method = method.parse().unwrap();
         let target = Target::parse(&method, plain, query == "watch", &Workspace::new("w"), &served)

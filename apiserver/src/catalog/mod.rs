@@ -7,6 +7,7 @@ mod order;
 
 pub use custom::{COMPUTED, Origin};
 pub use def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
+pub(crate) use order::{group_priority, versions as version_order};
 
 use crate::custom::Interned;
 use crate::object::Object;

@@ -26,6 +26,19 @@ const FIRST: [&str; 20] = [
     "resource.k8s.io",
 ];
 
+/// How much a group is preferred that is served here, where others want to be preferred to it: Kubernetes' own figures.
+pub(crate) fn group_priority(name: &str) -> i64 {
+    const OF_FIRST: [i64; FIRST.len()] = [
+        20_001, 18_000, 17_800, 17_750, 17_700, 17_600, 17_500, 17_400, 17_300, 17_200, 17_100, 17_000, 16_800, 16_700,
+        16_700, 16_600, 16_500, 16_300, 16_200, 15_900,
+    ];
+    const OTHERS: i64 = 15_000;
+    const OF_USERS: i64 = 1_000;
+    let foreign = name.contains('.') && !name.ends_with(".k8s.io");
+    let place = FIRST.iter().position(|first| *first == name);
+    place.map_or(if foreign { OF_USERS } else { OTHERS }, |place| OF_FIRST[place])
+}
+
 /// Other groups of Kubernetes come before those of its users, which come by name.
 pub(super) fn groups(a: &str, b: &str) -> Ordering {
     let key = |name: &str| {
@@ -38,7 +51,7 @@ pub(super) fn groups(a: &str, b: &str) -> Ordering {
 }
 
 /// The most stable first, then the newest: `v2`, `v1`, `v1beta2`, `v1alpha1`, and then other names by the alphabet.
-pub(super) fn versions(a: &str, b: &str) -> Ordering {
+pub(crate) fn versions(a: &str, b: &str) -> Ordering {
     match (Rank::of(a), Rank::of(b)) {
         (Some(a), Some(b)) => Reverse(a).cmp(&Reverse(b)),
         (Some(_), None) => Ordering::Less,

@@ -19,7 +19,7 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    fn new(bytes: impl Into<Bytes>) -> Self {
+    pub(crate) fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let hash = Sha512::digest(&bytes).iter().map(|byte| format!("{byte:02X}")).collect();
         Self { bytes, hash }

@@ -5,6 +5,7 @@ mod custom;
 pub(crate) mod documents;
 pub(crate) mod legacy;
 mod library;
+pub(crate) mod remote;
 
 pub(crate) use custom::Schemas;
 pub(crate) use documents::{Document, Documents};

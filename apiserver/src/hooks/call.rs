@@ -3,8 +3,9 @@
 use super::Later;
 use super::answer::{self, Answer};
 use super::connect::{Connector, Line, Unreachable};
-use super::endpoint::{At, Endpoint, Service};
+use super::endpoint::{At, Endpoint};
 use super::trust;
+use crate::backends::Service;
 use bytes::Bytes;
 use http::{Method, Request, header};
 use http_body_util::Full;
@@ -238,7 +239,7 @@ impl Exchange {
 }
 
 /// Why nothing came back.
-fn reason(error: &(dyn Error + 'static)) -> String {
+pub(crate) fn reason(error: &(dyn Error + 'static)) -> String {
     let chain = || std::iter::successors(Some(error), |error| (*error).source());
     if let Some(unreachable) = chain().find_map(|error| error.downcast_ref::<Unreachable>()) {
         return unreachable.to_string();

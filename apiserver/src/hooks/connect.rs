@@ -24,29 +24,29 @@ const CONNECT_MAX: Duration = Duration::from_secs(30);
 
 /// Where connections go and what is expected there. Requests that have all of it in common share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) host: String,
-    pub(super) port: u16,
-    pub(super) server_name: String,
-    pub(super) ca: Option<Bytes>,
-    pub(super) certificate: Option<Certificate>,
-    pub(super) http2: bool,
+pub(crate) struct Line {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) server_name: String,
+    pub(crate) ca: Option<Bytes>,
+    pub(crate) certificate: Option<Certificate>,
+    pub(crate) http2: bool,
 }
 
 /// Why there is no connection, in Go's words where they are known.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Unreachable(String);
+pub(crate) struct Unreachable(String);
 
 #[derive(Clone)]
-pub(super) struct Connector {
+pub(crate) struct Connector {
     line: Arc<Line>,
     name: ServerName<'static>,
     tls: TlsConnector,
 }
 
 impl Connector {
-    pub(super) fn new(line: Line, tls: ClientConfig) -> Result<Self, String> {
+    pub(crate) fn new(line: Line, tls: ClientConfig) -> Result<Self, String> {
         let name = ServerName::try_from(line.server_name.clone())
             .map_err(|_| format!("{:?} is no name that a certificate could be for", line.server_name))?;
         Ok(Self { line: Arc::new(line), name, tls: TlsConnector::from(Arc::new(tls)) })
@@ -103,7 +103,7 @@ impl Service<Uri> for Connector {
 }
 
 /// A connection that says which protocol was agreed on.
-pub(super) struct Stream(TokioIo<TlsStream<TcpStream>>);
+pub(crate) struct Stream(TokioIo<TlsStream<TcpStream>>);
 
 impl Connection for Stream {
     fn connected(&self) -> Connected {

@@ -1,5 +1,6 @@
 //! Where a hook is, and whom its certificate has to be signed by.
 
+use crate::backends::Service;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -76,20 +77,6 @@ pub enum At {
     /// A host, and a port if one was given.
     Host(http::uri::Authority),
     Service(Service),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Service {
-    pub namespace: String,
-    pub name: String,
-    pub port: u16,
-}
-
-impl Service {
-    /// The name that its certificate is for.
-    pub fn server_name(&self) -> String {
-        format!("{}.{}.svc", self.name, self.namespace)
-    }
 }
 
 const HTTPS: u16 = 443;

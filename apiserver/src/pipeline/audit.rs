@@ -39,7 +39,7 @@ pub(super) fn received(
         user: asking,
         acting: (!Arc::ptr_eq(asking, user)).then_some(&**user),
         wanted: &Attributes::of(target, &asked),
-        version: target.resource().map(|resource| &*resource.version).unwrap_or_default(),
+        version: target.version(),
         received: api.resources.ambient().now(),
     })
 }

@@ -53,9 +53,12 @@ impl Load {
         match target {
             _ if target.is_watch() => Some(Self::Watch),
             Target::Objects { verb, .. } | Target::Object { verb, .. } if verb.changes_something() => Some(Self::Write),
-            Target::Objects { .. } | Target::Object { .. } | Target::Discovery(..) | Target::OpenApi(..) => {
-                Some(Self::Read)
-            }
+            Target::Remote(remote) if remote.verb.changes_something() => Some(Self::Write),
+            Target::Remote(_)
+            | Target::Objects { .. }
+            | Target::Object { .. }
+            | Target::Discovery(..)
+            | Target::OpenApi(..) => Some(Self::Read),
             _ => None,
         }
     }

@@ -9,12 +9,14 @@ mod impersonate;
 mod limit;
 mod measure;
 mod panics;
+mod relay;
 mod target;
 mod trace;
 mod workspace;
 
 pub use authenticate::Peer;
 pub use limit::Limits;
+pub use relay::ClientAddress;
 
 use crate::api::Api;
 use crate::audit::Record;
@@ -102,7 +104,10 @@ impl Pipeline {
             if passed_on {
                 behind::make_room(api, permitted.get()).await?; // where the host has a namespace, so have we
             }
-            let answered = answer(api, permitted, request, (deadline, passed_on), noted.record.as_mut()).await;
+            let answered = match permitted.get() {
+                Target::Remote(_) => relay::relay(api, permitted, request, deadline, trace).await,
+                _ => answer(api, permitted, request, (deadline, passed_on), noted.record.as_mut()).await,
+            };
             Ok(turn.until_sent(answered))
         };
         deadline::keep(within, last).await

@@ -18,10 +18,16 @@ pub(super) fn target(
     let parse =
         |served: &Lookup<'_>| Target::parse(request.method(), request.uri().path(), watching, workspace, served);
     let parsed = if passed_on {
-        api.offered(workspace)
-            .and_then(|offered| parse(&Lookup { builtin: offered.catalog(), own: &|| Ok(offered.catalog().clone()) }))
+        // What others serve is not passed on further.
+        api.offered(workspace).and_then(|offered| {
+            let own = || Ok(offered.catalog().clone());
+            parse(&Lookup { builtin: offered.catalog(), own: &own, remote: &|_, _| Ok(None) })
+        })
     } else {
-        parse(&Lookup { builtin: api.resources.builtin(), own: &|| api.resources.catalog(workspace) })
+        let remote = |group: &str, version: &str| {
+            Ok(api.resources.backends(workspace)?.and_then(|all| all.find(group, version).cloned()))
+        };
+        parse(&Lookup { builtin: api.resources.builtin(), own: &|| api.resources.catalog(workspace), remote: &remote })
     };
     // Whoever may not know what is served is refused before that is said.
     let target = parsed.unwrap_or_else(|error| Target::Nowhere(Box::new(error)));

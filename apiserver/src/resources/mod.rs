@@ -5,6 +5,7 @@
 
 mod account;
 mod apply;
+mod backends;
 mod binding;
 mod computed;
 mod counts;
@@ -48,6 +49,7 @@ use crate::hooks::call::{HttpCaller, NoServices};
 use crate::object::Object;
 use crate::place::ObjectRef;
 use crate::strategy::Surroundings;
+use backends::Registered;
 use bytes::Bytes;
 use counts::Counts;
 use flows::Flowbooks;
@@ -71,6 +73,7 @@ struct Inner {
     counts: Counts,
     rulebooks: Rulebooks,
     flowbooks: Flowbooks,
+    registered: Registered,
     ambient: Ambient,
     attendant: Arc<dyn Attendant>,
     /// Who decides besides the rules of a workspace.
@@ -113,9 +116,20 @@ impl Resources {
     ) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
         let (rulebooks, flowbooks, counts) = (Rulebooks::default(), Flowbooks::default(), Counts::default());
-        let compute = OnceLock::new();
-        let inner =
-            Inner { store, catalogs, gates, counts, rulebooks, flowbooks, ambient, attendant, elsewhere, compute };
+        let (registered, compute) = (Registered::default(), OnceLock::new());
+        let inner = Inner {
+            store,
+            catalogs,
+            gates,
+            counts,
+            rulebooks,
+            flowbooks,
+            registered,
+            ambient,
+            attendant,
+            elsewhere,
+            compute,
+        };
         Self { inner: Arc::new(inner) }
     }
 

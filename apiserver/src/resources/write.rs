@@ -235,6 +235,7 @@ pub(super) fn mark_of(resource: &ResourceDef) -> Option<Mark> {
         "admissionregistration.k8s.io" => Some(Mark::Policies),
         "rbac.authorization.k8s.io" => Some(Mark::Rules),
         "flowcontrol.apiserver.k8s.io" => Some(Mark::Flows),
+        "apiregistration.k8s.io" => Some(Mark::Backends),
         _ => None,
     }
 }
@@ -283,7 +284,7 @@ impl Resources {
             None => Vec::new(),
             // Whether its author may write it is a condition of its own; nothing else depends on other roles. And no flow
             // schema depends on another.
-            Some(mark @ (Mark::Rules | Mark::Flows)) => vec![Beside::Touch(mark)],
+            Some(mark @ (Mark::Rules | Mark::Flows | Mark::Backends)) => vec![Beside::Touch(mark)],
             Some(mark) => vec![Beside::Move(mark, self.marked(workspace, mark)?)],
         })
     }

@@ -30,10 +30,12 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
             object(api, verb, target.narrow(|_| at), subresource.as_deref(), call).await
         }
         Target::Discovery(workspace, what) => discovery::answer(api, &workspace, &what, call),
-        Target::OpenApi(workspace, what) => discovery::openapi(api, &workspace, &what, call),
+        Target::OpenApi(workspace, what) => discovery::openapi(api, &target.narrow(|_| workspace), &what, call).await,
         Target::Version => discovery::version(api, call),
         Target::Health(probe, check) => health::answer(api, probe, check.as_deref(), call),
         Target::Issuer(what) => issuer::answer(api, what, call),
+        // Sent on before its body is read.
+        Target::Remote(_) => Err(ApiError::internal("a request was not sent on")),
         Target::Nowhere(error) => Err(*error),
         // Whoever gives out the turns says so.
         Target::Turns(_) => Err(ApiError::no_such_path()),

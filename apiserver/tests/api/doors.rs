@@ -125,8 +125,17 @@ async fn no_door_opens_to_somebody_without_rights() {
     });
     let definitions = "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     stage.send(definitions, &definition).await.expect(201);
+    let service = json!({ "namespace": "n", "name": "s" });
+    let spec = json!({
+        "group": "elsewhere.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1, "service": service,
+    });
+    let registered = json!({ "metadata": { "name": "v1.elsewhere.example.com" }, "spec": spec });
+    stage.send("POST /apis/apiregistration.k8s.io/v1/apiservices", &registered).await.expect(201);
     let catalog = stage.api.resources.catalog(&Workspace::new("home")).unwrap();
-    let paths = every_path(&catalog);
+    let mut paths = every_path(&catalog);
+    let elsewhere = ["", "/things", "/things/x", "/namespaces/n/things/x/exec", "/watch/things", "/a%2Fb"];
+    paths.extend(elsewhere.map(|rest| format!("/apis/elsewhere.example.com/v1{rest}")));
+    paths.push("/openapi/v3/apis/elsewhere.example.com/v1".to_owned());
     assert!(paths.iter().any(|path| path.contains("example.com")));
     let (eve, mut open, mut tried) = (User::authenticated("eve", Vec::new()), Vec::new(), 0);
     for (path, method) in paths.iter().flat_map(|path| METHODS.map(|method| (path, method))) {

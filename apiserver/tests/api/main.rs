@@ -4,6 +4,7 @@
 mod applying;
 mod asking;
 mod auditing;
+mod backend;
 mod behind;
 mod crowding;
 mod dawdling;
@@ -19,6 +20,7 @@ mod listing;
 mod patching;
 mod permitting;
 mod policing;
+mod relaying;
 mod ruling;
 mod stage;
 mod strange;

@@ -14,11 +14,15 @@ use apiserver::resources::Resources;
 use axum::body::Body;
 use http::{HeaderMap, Request};
 use http_body_util::BodyExt;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
 use openapi::scalar::time::Instant;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use storage::{Options, Place, Store};
+use tokio::io::DuplexStream;
 use tower::ServiceExt;
 
 /// Makes numbers that follow each other look unlike.
@@ -151,6 +155,22 @@ impl Stage {
     /// The answer while it is still being written.
     pub(crate) async fn stream(&self, line: &str) -> http::Response<Body> {
         self.router.clone().oneshot(Self::request(line).body(Body::empty()).unwrap()).await.unwrap()
+    }
+
+    /// A connection of the administrator, on which nothing has been said yet.
+    pub(crate) fn connect(&self) -> DuplexStream {
+        let (client, server) = tokio::io::duplex(1 << 16);
+        let admin = Peer::user(User::authenticated("admin", vec!["system:masters".to_owned()]));
+        let named = self.router.clone().map_request(move |request: Request<hyper::body::Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(admin.clone());
+            request
+        });
+        tokio::spawn(async move {
+            let (builder, service) = (Builder::new(TokioExecutor::new()), TowerToHyperService::new(named));
+            builder.serve_connection_with_upgrades(TokioIo::new(server), service).await
+        });
+        client
     }
 
     /// `GET /api/v1/...`

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 /// How a deletion is doing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
+    /// Group versions of which nobody knows what they have.
+    pub(super) undiscovered: Vec<String>,
     /// Why something could not be deleted.
     pub(super) failures: Vec<String>,
     /// How many of each resource are left.
@@ -35,11 +37,10 @@ pub(super) fn updated(namespace: &Object, facts: &Facts, now: &Value) -> Option<
 
 fn all(facts: &Facts) -> [Condition; 5] {
     [
-        // What is served is known here without asking anybody, so that neither of these two can fail.
         Condition {
             kind: "NamespaceDeletionDiscoveryFailure",
             well: ("ResourcesDiscovered", "All resources successfully discovered"),
-            trouble: None,
+            trouble: undiscovered(&facts.undiscovered),
         },
         Condition {
             kind: "NamespaceDeletionGroupVersionParsingFailure",
@@ -68,6 +69,22 @@ fn all(facts: &Facts) -> [Condition; 5] {
             ),
         },
     ]
+}
+
+impl Facts {
+    /// Nothing is left, as far as anybody knows.
+    pub(super) fn is_clear(&self) -> bool {
+        let Self { undiscovered, failures, remaining, finalizers } = self;
+        undiscovered.is_empty() && failures.is_empty() && remaining.is_empty() && finalizers.is_empty()
+    }
+}
+
+fn undiscovered(stale: &[String]) -> Option<(&'static str, String)> {
+    if stale.is_empty() {
+        return None;
+    }
+    let why = format!("unable to retrieve the complete list of server APIs: {}", stale.join(", "));
+    Some(("DiscoveryFailed", format!("Discovery failed for some groups, {} failing: {why}", stale.len())))
 }
 
 fn failed(failures: &[String]) -> Option<(&'static str, String)> {

@@ -83,7 +83,7 @@ impl Content {
     }
 
     pub(super) fn facts(self) -> Facts {
-        Facts { failures: Vec::new(), remaining: self.remaining, finalizers: self.finalizers }
+        Facts { remaining: self.remaining, finalizers: self.finalizers, ..Facts::default() }
     }
 }
 

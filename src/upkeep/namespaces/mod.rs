@@ -2,6 +2,7 @@
 
 mod conditions;
 mod content;
+mod elsewhere;
 
 use super::key::{NAMESPACES, NamespaceKey};
 use crate::controller::{Action, Controller, Reconciler, Source};
@@ -12,6 +13,7 @@ use apiserver::keyspace;
 use apiserver::object::{Object, Peek, timestamp};
 use apiserver::options::{DeleteOptions, Propagation};
 use apiserver::place::{Collection, Workspace};
+use apiserver::relay::Relay;
 use apiserver::strategy::Part;
 use conditions::Facts;
 use content::{Content, Item};
@@ -33,9 +35,9 @@ const DELETIONS_AT_ONCE: usize = 64;
 const WAIT_MIN: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_mins(1);
 
-pub(super) fn controller(client: &Client) -> Controller<Namespaces> {
+pub(super) fn controller(client: &Client, relay: Option<&Relay>) -> Controller<Namespaces> {
     let source = Going { client: client.clone(), namespaces: HashSet::new() };
-    Controller::new(Namespaces { client: client.clone() }).source(source)
+    Controller::new(Namespaces { client: client.clone(), relay: relay.cloned() }).source(source)
 }
 
 /// The namespaces that are to go, for as long as they are there: a change of anything in them needs a look.
@@ -73,6 +75,8 @@ impl Source for Going {
 
 pub(super) struct Namespaces {
     client: Client,
+    /// The way to others who may have something in a namespace.
+    relay: Option<Relay>,
 }
 
 /// What a look at the content of a namespace leads to.
@@ -111,7 +115,14 @@ impl Reconciler for Namespaces {
                 self.tell(key, &namespace, &content.facts()).await?;
                 Ok(Action::After(wait(&namespace, self.client.ambient().now())))
             }
-            Step::Finish => self.finish(key, namespace, &content.facts()).await,
+            Step::Finish => {
+                let elsewhere = self.empty_elsewhere(key).await?;
+                if elsewhere.is_clear() {
+                    return self.finish(key, namespace, &content.facts()).await;
+                }
+                self.tell(key, &namespace, &elsewhere).await?;
+                Ok(Action::After(wait(&namespace, self.client.ambient().now())))
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Servers of every sort, on a port of this machine.
 
-use crate::hooks::Service;
+use crate::backends::Service;
 use crate::hooks::call::{HttpCaller, NoServices, Resolve};
 use crate::hooks::{Endpoint, call::CallError, call::CallWebhook};
 use axum::Router;

@@ -1,7 +1,7 @@
 //! Where the services of a workspace are: behind their endpoints, or wherever they say.
 
 use super::Resources;
-use crate::hooks::Service;
+use crate::backends::Service;
 use crate::hooks::call::Resolve;
 use crate::object::Object;
 use crate::place::{Collection, ObjectRef, Workspace};
