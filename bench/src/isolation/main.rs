@@ -131,7 +131,7 @@ fn tell(plan: &Plan, rounds: &[([f64; 2], Seen, Seen, u64)]) -> bool {
 
 /// Half of the clients create, the others get, each one after the other.
 async fn measure(client: &Client, seconds: f64, run: u64) -> Seen {
-    let name = |worker: u64, round: u64| format!("quiet-{run}-{worker}-{round}");
+    let name = move |worker: u64, round: u64| format!("quiet-{run}-{worker}-{round}");
     let first = name(CLIENTS, 0);
     client.body(0, Method::POST, COLLECTION, object(&first)).await;
     let creates = {
