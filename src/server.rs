@@ -127,7 +127,8 @@ impl Server {
         let kubeconfig = credentials.write_kubeconfig(address)?;
         let stop = CancellationToken::new();
         let client = Client::as_system(resources.clone(), "upkeep");
-        let upkeep = upkeep::start(&client, Some(&api.relay), &credentials.ca_pem, Pace::default(), &stop);
+        let served = (&*credentials.ca_pem, &[ROOT, HOME].map(Workspace::new)[..]);
+        let upkeep = upkeep::start(&client, Some(&api.relay), served, Pace::default(), &stop);
         let signing = Signing { authority: credentials.authority.clone(), lasts_max: keys.cluster_signing_duration };
         upkeep.sign(&client, signing, &stop);
         let tending = TaskTracker::new();

@@ -224,6 +224,14 @@ impl ApiError {
         Self::new(413, "RequestEntityTooLarge", message)
     }
 
+    pub fn url_too_long(message: impl Into<String>) -> Self {
+        Self::new(414, "RequestURITooLong", message)
+    }
+
+    pub fn headers_too_large(message: impl Into<String>) -> Self {
+        Self::new(431, "RequestHeaderFieldsTooLarge", message)
+    }
+
     pub fn too_many_requests() -> Self {
         let message = "too many requests, please try again later";
         let mut error = Self::new(429, "TooManyRequests", message);

@@ -71,6 +71,8 @@ pub enum Mark {
     Policies,
     /// Who may do what.
     Rules,
+    /// Who is served first.
+    Flows,
     /// Who else serves something.
     Backends,
 }
@@ -84,6 +86,7 @@ pub fn mark(workspace: &Workspace, mark: Mark) -> Result<Key, Unnameable> {
         Mark::Definitions => "definitions",
         Mark::Policies => "policies",
         Mark::Rules => "rules",
+        Mark::Flows => "flows",
         Mark::Backends => "backends",
     });
     Ok(Key::new(text))

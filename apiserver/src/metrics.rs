@@ -38,12 +38,19 @@ struct InFlight {
     request_kind: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Turned {
+    reason: &'static str,
+}
+
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
     durations: Family<Request, Histogram>,
     in_flight: Family<InFlight, Gauge>,
+    turned: Family<Turned, Counter>,
+    waiting: Gauge,
 }
 
 impl Metrics {
@@ -56,7 +63,11 @@ impl Metrics {
         let help = "Seconds from a request to its answer";
         registry.register("apiserver_request_duration_seconds", help, durations.clone());
         registry.register("apiserver_current_inflight_requests", "Requests being answered", in_flight.clone());
-        Self { registry, requests, durations, in_flight }
+        let (turned, waiting) = (Family::<Turned, Counter>::default(), Gauge::default());
+        let help = "Requests that found no seat and no place to wait for one";
+        registry.register("apiserver_flowcontrol_rejected_requests", help, turned.clone());
+        registry.register("apiserver_flowcontrol_current_inqueue_requests", "Requests that wait", waiting.clone());
+        Self { registry, requests, durations, in_flight, turned, waiting }
     }
 
     pub(crate) fn answered(&self, request: Request, code: StatusCode, took: Duration) {
@@ -69,6 +80,14 @@ impl Metrics {
     pub(crate) fn in_flight(&self, mutating: bool, change: i64) {
         let request_kind = if mutating { "mutating" } else { "readOnly" };
         self.in_flight.get_or_create(&InFlight { request_kind }).inc_by(change);
+    }
+
+    pub(crate) fn turned(&self, reason: &'static str) {
+        self.turned.get_or_create(&Turned { reason }).inc();
+    }
+
+    pub(crate) fn waiting(&self, count: usize) {
+        self.waiting.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// All of it, as Prometheus reads it.

@@ -8,6 +8,26 @@ pub use crate::verb::Verb;
 use http::Method;
 use std::sync::Arc;
 
+/// How closely one looks at who waits for a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dump {
+    Levels,
+    Queues,
+    Requests,
+}
+
+impl Dump {
+    /// The part of the path that asks for it.
+    fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "dump_priority_levels" => Self::Levels,
+            "dump_queues" => Self::Queues,
+            "dump_requests" => Self::Requests,
+            _ => return None,
+        })
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum Target {
     Objects {
@@ -27,6 +47,8 @@ pub enum Target {
     /// All that the probe looks at, or one thing of it.
     Health(Probe, Option<String>),
     Metrics,
+    /// Who waits for whom in the workspace.
+    Turns(Dump),
     /// What others need to check the tokens that are issued here.
     Issuer(Issuer),
     /// Nothing is served there, or not in this way: what is to be said to those who may know.
@@ -84,6 +106,9 @@ impl Target {
             ["healthz", rest @ ..] => reading(method, Self::Health(Probe::Health, one_check(rest)?)),
             ["livez", rest @ ..] => reading(method, Self::Health(Probe::Live, one_check(rest)?)),
             ["readyz", rest @ ..] => reading(method, Self::Health(Probe::Ready, one_check(rest)?)),
+            ["debug", "api_priority_and_fairness", what] => {
+                reading(method, Self::Turns(Dump::parse(what).ok_or_else(ApiError::no_such_path)?))
+            }
             ["metrics"] => reading(method, Self::Metrics),
             [".well-known", "openid-configuration"] => reading(method, Self::Issuer(Issuer::Configuration)),
             ["openid", "v1", "jwks"] => reading(method, Self::Issuer(Issuer::Keys)),

@@ -31,8 +31,13 @@ pub struct Client {
 
 impl Client {
     pub async fn connect(access: &Access, clients: u64) -> Result<Self, Failure> {
+        Self::open(access, clients.div_ceil(CLIENTS_PER_CONNECTION)).await
+    }
+
+    /// With so many connections.
+    pub async fn open(access: &Access, count: u64) -> Result<Self, Failure> {
         let mut connections = Vec::new();
-        for _ in 0..clients.div_ceil(CLIENTS_PER_CONNECTION) {
+        for _ in 0..count {
             connections.push(open(access).await?);
         }
         Ok(Self { access: access.clone(), connections: Arc::new(connections) })

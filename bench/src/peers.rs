@@ -5,7 +5,7 @@ use crate::disk::{cpu_seconds, rss_bytes};
 use crate::kubeconfig::Access;
 use http::StatusCode;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,8 @@ impl Peer {
 pub struct Server {
     pub peer: Peer,
     pub access: Access,
+    /// Where it keeps what it has.
+    pub data: PathBuf,
     /// From starting it to the first 200 of /readyz.
     pub ready: Duration,
     child: Child,
@@ -72,7 +74,7 @@ impl Server {
             assert!(ended.is_none() && start.elapsed() < READY_MAX, "{} did not become ready", peer.name());
             tokio::time::sleep(ASK_EVERY).await;
         };
-        Self { peer, access, ready: start.elapsed(), child, _dir: dir }
+        Self { peer, access, data, ready: start.elapsed(), child, _dir: dir }
     }
 
     pub async fn client(&self, clients: u64) -> Client {

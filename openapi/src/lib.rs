@@ -16,6 +16,7 @@ mod check;
 pub mod defaults;
 pub mod document;
 mod field;
+pub mod flows;
 pub mod names;
 mod normal;
 pub mod protobuf;

@@ -1,7 +1,7 @@
 //! What keeps a Kubernetes API tidy: namespaces that go take their content along, those that stay have what everybody
 //! expects in them, objects do not outlive their owners nor their definitions, storage is not let go while it is in use,
-//! quotas say what is used of them, policies what seems wrong with them, roles gather rules from others, events are
-//! forgotten, and who was approved gets a certificate.
+//! quotas say what is used of them, policies what seems wrong with them, flow schemas whether there is the level they
+//! speak of, roles gather rules from others, events are forgotten, and who was approved gets a certificate.
 //!
 //! Each controller observes, decides by a pure function, and acts, in all workspaces at once: a workspace in which
 //! nothing happens costs nothing here. Start with [`start`].
@@ -11,6 +11,7 @@ mod collector;
 mod defaults;
 mod definitions;
 mod expiry;
+mod flows;
 mod key;
 mod namespaces;
 mod policies;
@@ -24,6 +25,7 @@ pub use signing::Signing;
 
 use crate::controller::{Controller, Reconciler};
 use apiserver::client::Client;
+use apiserver::place::Workspace;
 use apiserver::relay::Relay;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -67,9 +69,15 @@ const FURNISHED_AT_ONCE: usize = 32;
 /// Quotas whose status is put right at once: enough to fill a commit when many namespaces change.
 const QUOTAS_AT_ONCE: usize = 32;
 
-/// Starts all controllers. They end when `stop` is cancelled. `ca_pem` is what clients trust this server by,
-/// `relay` the way to API servers behind it.
-pub fn start(client: &Client, relay: Option<&Relay>, ca_pem: &str, pace: Pace, stop: &CancellationToken) -> Upkeep {
+/// Starts all controllers. They end when `stop` is cancelled. `relay` is the way to API servers behind this one, `ca_pem`
+/// what clients trust it by, `whole` are the workspaces in which everything that a Kubernetes begins with is an object.
+pub fn start(
+    client: &Client,
+    relay: Option<&Relay>,
+    (ca_pem, whole): (&str, &[Workspace]),
+    pace: Pace,
+    stop: &CancellationToken,
+) -> Upkeep {
     let tasks = TaskTracker::new();
     run(&tasks, pace, stop, namespaces::controller(client, relay).workers(EMPTIED_AT_ONCE));
     run(&tasks, pace, stop, defaults::controller(client, ca_pem).workers(FURNISHED_AT_ONCE));
@@ -80,6 +88,7 @@ pub fn start(client: &Client, relay: Option<&Relay>, ca_pem: &str, pace: Pace, s
     run(&tasks, pace, stop, quota::controller(client).workers(QUOTAS_AT_ONCE));
     run(&tasks, pace, stop, policies::controller(client));
     run(&tasks, pace, stop, aggregation::controller(client));
+    run(&tasks, pace, stop, flows::controller(client, whole));
     run(&tasks, pace, stop, requests::controller(client, pace.request_sweep));
     tasks.close();
     Upkeep { tasks }

@@ -65,7 +65,7 @@ impl World {
 
     fn keep(&self) -> Keeping {
         let stop = CancellationToken::new();
-        let upkeep = start(&self.client, Some(&self.relay), "PEM", Pace::default(), &stop);
+        let upkeep = start(&self.client, Some(&self.relay), ("PEM", &[]), Pace::default(), &stop);
         Keeping { upkeep, stop }
     }
 

@@ -1,16 +1,21 @@
-//! How many requests are answered at the same time, and who waits for whom. Watches do not count: they wait, most of the
-//! time; but nobody may have any number of them.
+//! How many requests are answered at the same time, and who waits for whom. Watches count until they have begun: after
+//! that they wait, most of the time; but nobody may have any number of them.
 
+mod estimate;
+
+use super::trace::Noted;
 use crate::api::Api;
-use crate::auth::User;
+use crate::auth::{Asked, Attributes, User};
 use crate::error::ApiError;
-use crate::fairness::{Bounds, Guest, Seat, Seats, Watches, Watching};
+use crate::fairness::{Bounds, Guest, Listed, Seat, Seats, Turned, Watcher, Watches, Watching};
 use crate::place::Workspace;
-use crate::target::Target;
+use crate::target::{Dump, Target};
 use axum::body::Body;
 use axum::response::Response;
+use estimate::Sizes;
 use http_body::{Frame, SizeHint};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -28,8 +33,8 @@ impl Default for Limits {
     fn default() -> Self {
         let wait = Duration::from_secs(15);
         Self {
-            reads: Bounds { seats: 400, seats_of_one: 32, waiting: 20_000, waiting_of_one: 2_000, wait },
-            writes: Bounds { seats: 400, seats_of_one: 128, waiting: 20_000, waiting_of_one: 2_000, wait },
+            reads: Bounds { seats: 400, seats_of_one: 32, waiting: 20_000, waiting_of_one: 4_000, wait },
+            writes: Bounds { seats: 400, seats_of_one: 128, waiting: 20_000, waiting_of_one: 4_000, wait },
             watches: 10_000,
         }
     }
@@ -64,76 +69,103 @@ pub(super) struct Limiter {
     reads: Seats,
     writes: Seats,
     watches: Watches,
+    sizes: Sizes,
 }
 
 impl Limiter {
     pub(super) fn new(limits: Limits) -> Self {
         let Limits { reads, writes, watches } = limits;
-        Self { reads: Seats::new(reads), writes: Seats::new(writes), watches: Watches::new(watches) }
+        let (reads, writes) = (Seats::new(reads), Seats::new(writes));
+        Self { reads, writes, watches: Watches::new(watches), sizes: Sizes::default() }
     }
 }
 
 /// What holds for as long as a request is being answered.
-pub(super) enum Turn<'a> {
-    Answering { api: &'a Api, writes: bool, _seat: Option<Seat> },
-    Watching(Option<Watching>),
-    Free,
+pub(super) struct Turn<'a> {
+    api: &'a Api,
+    /// What is counted as being answered: whether it writes.
+    counted: Option<bool>,
+    watching: Option<Watching>,
+    _seat: Option<Seat>,
+    listed: Option<(&'a Sizes, usize)>,
 }
 
 impl Limiter {
     /// Waits until it is this request's turn.
     pub(super) async fn turn<'a>(
-        &self,
+        &'a self,
         api: &'a Api,
-        user: &User,
-        workspace: &Workspace,
-        target: &Target,
+        user: &Arc<User>,
+        (workspace, target): (&Workspace, &Target),
+        (asked, query): (&Asked, Option<&str>),
+        noted: &mut Noted,
     ) -> Result<Turn<'a>, ApiError> {
-        let Some(load) = Load::of(target) else { return Ok(Turn::Free) };
-        // Whoever may do everything has to be able to put an end to a crowd.
+        let flows = api.resources.flows(workspace)?;
+        // Whoever is somebody elsewhere only belongs to nobody's flow here.
+        let known = user.is_somebody_in(workspace);
+        let class = if known { flows.classify(user, &Attributes::of(target, asked)) } else { flows.last(user) };
+        let class = class.ok_or_else(|| ApiError::internal("there is no flow schema"))?;
+        noted.flow = Some(class.schema.clone());
+        let mut turn = Turn { api, counted: None, watching: None, _seat: None, listed: None };
+        let Some(load) = Load::of(target) else { return Ok(turn) };
+        turn.begin(load);
+        // Whoever may do everything has to be able to put an end to a crowd. Masters of one workspace cannot: they are
+        // exempt in it, and it has its seats.
         if user.is_master() {
-            return Ok(Turn::begin(api, load, None));
+            return Ok(turn);
         }
-        let guest = Guest { workspace: workspace.clone(), user: user.name.as_str().into() };
-        let seats = match load {
-            Load::Watch => {
-                let watching = self.watches.begin(guest).ok_or_else(ApiError::too_many_requests)?;
-                return Ok(Turn::Watching(Some(watching)));
-            }
-            Load::Read => &self.reads,
-            Load::Write => &self.writes,
-        };
-        let seat = seats.take(&guest).await.map_err(|_| ApiError::too_many_requests())?;
-        Ok(Turn::begin(api, load, Some(seat)))
+        if load == Load::Watch {
+            let watcher = Watcher { workspace: workspace.clone(), user: user.name.clone() };
+            turn.watching = Some(self.watches.begin(watcher).ok_or_else(ApiError::too_many_requests)?);
+        }
+        let size = self.sizes.of(target);
+        turn.listed = size.map(|at| (&self.sizes, at));
+        let width = size.map_or(1, |at| self.sizes.seats(at, query));
+        let arrived = api.resources.ambient().now();
+        let guest = Guest { workspace: workspace.clone(), user: user.clone(), class, width, arrived };
+        let seats = if load == Load::Write { &self.writes } else { &self.reads };
+        let taken = seats.take(&guest, &flows).await;
+        turn._seat = Some(taken.map_err(|turned| {
+            api.metrics.turned(if turned == Turned::Late { "time-out" } else { "queue-full" });
+            ApiError::too_many_requests()
+        })?);
+        Ok(turn)
+    }
+
+    /// What goes on in a workspace, in its own words.
+    pub(super) fn dump(&self, api: &Api, workspace: &Workspace, what: Dump) -> Result<String, ApiError> {
+        Ok(what.text(&[&self.reads, &self.writes], workspace, &*api.resources.flows(workspace)?))
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.reads.waiting() + self.writes.waiting()
     }
 }
 
-impl<'a> Turn<'a> {
-    fn begin(api: &'a Api, load: Load, seat: Option<Seat>) -> Self {
-        if load == Load::Watch {
-            return Self::Watching(None);
+impl Turn<'_> {
+    fn begin(&mut self, load: Load) {
+        if load != Load::Watch {
+            self.counted = Some(load == Load::Write);
+            self.api.metrics.in_flight(load == Load::Write, 1);
         }
-        let writes = load == Load::Write;
-        api.metrics.in_flight(writes, 1);
-        Self::Answering { api, writes, _seat: seat }
     }
 
     /// A watch is over when its answer is; everything else when there is one.
-    pub(super) fn until_sent(mut self, response: Response) -> Response {
-        match &mut self {
-            Self::Watching(watching) => match watching.take() {
-                Some(watching) => response.map(|body| Body::new(Counted { body, _watching: watching })),
-                None => response,
-            },
-            Self::Answering { .. } | Self::Free => response,
+    pub(super) fn until_sent(mut self, mut response: Response) -> Response {
+        if let (Some((sizes, at)), Some(listed)) = (self.listed, response.extensions_mut().remove::<Listed>()) {
+            sizes.note(at, listed);
+        }
+        match self.watching.take() {
+            Some(watching) => response.map(|body| Body::new(Counted { body, _watching: watching })),
+            None => response,
         }
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        if let Self::Answering { api, writes, .. } = self {
-            api.metrics.in_flight(*writes, -1);
+        if let Some(writes) = self.counted {
+            self.api.metrics.in_flight(writes, -1);
         }
     }
 }

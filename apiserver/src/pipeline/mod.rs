@@ -7,6 +7,7 @@ mod behind;
 mod deadline;
 mod impersonate;
 mod limit;
+mod measure;
 mod panics;
 mod relay;
 mod target;
@@ -71,12 +72,14 @@ impl Pipeline {
         let answered = panics::caught(self.steps(request, &trace, &mut noted)).await; // a bug is a 500, not a dead connection
         noted.panicked = answered.is_err();
         let response = answered.flatten().unwrap_or_else(|error| refuse(&error, accept));
+        self.api.metrics.waiting(self.limiter.waiting());
         trace::end(&self.api, trace, noted, response) // request id, metrics, access log
     }
 
     /// Every step finds out one fact about the request, or refuses it.
     async fn steps(&self, mut request: Request, trace: &Trace, noted: &mut Noted) -> Result<Response, ApiError> {
         let api = &self.api;
+        measure::measure(&request)?; // no more than anybody needs to say
         let uri = audit::uri(api, &request);
         let passed_on = behind::is_passed_on(api, &request); // by the API server that this one stands behind
         let workspace = if passed_on {
@@ -91,9 +94,13 @@ impl Pipeline {
             let asking = authenticate::authenticate(api, &workspace, &mut request).await?; // -> User
             let user = impersonate::impersonate(api, asking.clone(), &workspace, &target, &mut request).await?; // -> the User that is meant
             noted.record = audit::received(api, trace, uri.as_deref(), (&asking, &user), &target, &request);
-            let turn = self.limiter.turn(api, &user, &workspace, &target).await?; // not before it is theirs
-            let asked = authorize::asked(&request);
-            let permitted = authorize::authorize(api, &user, workspace, target, &asked).await?; // -> Authorized<Target>
+            let (asked, query) = (authorize::asked(&request), request.uri().query().map(str::to_owned));
+            let about = (&asked, query.as_deref());
+            let turn = self.limiter.turn(api, &user, (&workspace, &target), about, noted).await?; // not before it is theirs
+            let permitted = authorize::authorize(api, &user, workspace.clone(), target, &asked).await?; // -> Authorized<Target>
+            if let Target::Turns(what) = permitted.get() {
+                return Ok(call::plain(http::StatusCode::OK, self.limiter.dump(api, &workspace, *what)?));
+            }
             if passed_on {
                 behind::make_room(api, permitted.get()).await?; // where the host has a namespace, so have we
             }

@@ -3,14 +3,18 @@
 use super::audit;
 use crate::api::Api;
 use crate::audit::Record;
+use crate::fairness::Schema;
 use crate::metrics;
 use axum::extract::Request;
 use axum::response::Response;
 use http::Method;
 use http::header::{HeaderName, HeaderValue};
+use std::sync::Arc;
 use tokio::time::Instant;
 
 pub(super) const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+const FLOW_SCHEMA: HeaderName = HeaderName::from_static("x-kubernetes-pf-flowschema-uid");
+const PRIORITY_LEVEL: HeaderName = HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid");
 
 /// An id is a client's to choose; a longer one is not an id.
 const AUDIT_ID_BYTES_MAX: usize = 64;
@@ -21,6 +25,7 @@ pub(super) struct Noted {
     pub(super) about: Option<metrics::Request>,
     pub(super) record: Option<Record>,
     pub(super) panicked: bool,
+    pub(super) flow: Option<Arc<Schema>>,
 }
 
 /// What is known of a request before anything is done with it.
@@ -43,6 +48,11 @@ pub(super) fn end(api: &Api, trace: Trace, noted: Noted, mut response: Response)
     let Trace { started, id, method, path } = trace;
     let took = started.elapsed();
     audit::answered(api, &noted, response.status());
+    if let Some(flow) = &noted.flow {
+        let (schema, level) = flow.uids.clone();
+        response.headers_mut().insert(FLOW_SCHEMA, schema);
+        response.headers_mut().insert(PRIORITY_LEVEL, level);
+    }
     if let Some(about) = noted.about {
         api.metrics.answered(about, response.status(), took);
     }

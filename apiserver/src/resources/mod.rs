@@ -13,6 +13,7 @@ mod create;
 mod delete;
 mod derived;
 mod fields;
+mod flows;
 mod gate;
 mod list;
 mod mutate;
@@ -51,6 +52,7 @@ use crate::strategy::Surroundings;
 use backends::Registered;
 use bytes::Bytes;
 use counts::Counts;
+use flows::Flowbooks;
 use gate::Gates;
 use rules::Rulebooks;
 use served::Catalogs;
@@ -70,6 +72,7 @@ struct Inner {
     gates: Gates,
     counts: Counts,
     rulebooks: Rulebooks,
+    flowbooks: Flowbooks,
     registered: Registered,
     ambient: Ambient,
     attendant: Arc<dyn Attendant>,
@@ -112,10 +115,21 @@ impl Resources {
         elsewhere: Option<Arc<dyn Elsewhere>>,
     ) -> Self {
         let (catalogs, gates) = (Catalogs::new(catalog), Gates::new(HttpCaller::new(Arc::new(NoServices), None)));
-        let (rulebooks, counts, registered) = (Rulebooks::default(), Counts::default(), Registered::default());
-        let compute = OnceLock::new();
-        let inner =
-            Inner { store, catalogs, gates, counts, rulebooks, registered, ambient, attendant, elsewhere, compute };
+        let (rulebooks, flowbooks, counts) = (Rulebooks::default(), Flowbooks::default(), Counts::default());
+        let (registered, compute) = (Registered::default(), OnceLock::new());
+        let inner = Inner {
+            store,
+            catalogs,
+            gates,
+            counts,
+            rulebooks,
+            flowbooks,
+            registered,
+            ambient,
+            attendant,
+            elsewhere,
+            compute,
+        };
         Self { inner: Arc::new(inner) }
     }
 

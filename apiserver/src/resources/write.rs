@@ -234,6 +234,7 @@ pub(super) fn mark_of(resource: &ResourceDef) -> Option<Mark> {
         "apiextensions.k8s.io" => Some(Mark::Definitions),
         "admissionregistration.k8s.io" => Some(Mark::Policies),
         "rbac.authorization.k8s.io" => Some(Mark::Rules),
+        "flowcontrol.apiserver.k8s.io" => Some(Mark::Flows),
         "apiregistration.k8s.io" => Some(Mark::Backends),
         _ => None,
     }
@@ -293,8 +294,9 @@ impl Resources {
     pub(super) fn moved(&self, resource: &ResourceDef, workspace: &Workspace) -> Result<Vec<Beside>, ApiError> {
         Ok(match mark_of(resource) {
             None => Vec::new(),
-            // Whether its author may write it is a condition of its own; nothing else depends on other roles.
-            Some(mark @ (Mark::Rules | Mark::Backends)) => vec![Beside::Touch(mark)],
+            // Whether its author may write it is a condition of its own; nothing else depends on other roles. And no flow
+            // schema depends on another.
+            Some(mark @ (Mark::Rules | Mark::Flows | Mark::Backends)) => vec![Beside::Touch(mark)],
             Some(mark) => vec![Beside::Move(mark, self.marked(workspace, mark)?)],
         })
     }

@@ -4,6 +4,7 @@ use crate::api::Api;
 use crate::auth::Authorized;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::fairness::Listed;
 use crate::media::Offer;
 use crate::options::ListOptions;
 use crate::place::Collection;
@@ -16,5 +17,7 @@ pub(super) async fn list(api: &Api, at: &Authorized<Collection>, call: &Call) ->
     let include = IncludeObject::parse(&call.query)?;
     let page = api.resources.list(at, ListOptions::parse(&call.query, false)?).await?;
     let chunks = render::list(&at.get().resource, &page, form, include, api.resources.ambient().now())?;
-    Ok(call.send(StatusCode::OK, form.encoding.media_type(), chunks))
+    let mut response = call.send(StatusCode::OK, form.encoding.media_type(), chunks);
+    response.extensions_mut().insert(Listed { sent: page.items.len(), more: page.next.is_some() });
+    Ok(response)
 }

@@ -37,6 +37,8 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         // Sent on before its body is read.
         Target::Remote(_) => Err(ApiError::internal("a request was not sent on")),
         Target::Nowhere(error) => Err(*error),
+        // Whoever gives out the turns says so.
+        Target::Turns(_) => Err(ApiError::no_such_path()),
         Target::Metrics => Ok(call::plain(http::StatusCode::OK, api.metrics.text())),
     }
 }

@@ -78,6 +78,7 @@ fn every_path(catalog: &Catalog) -> Vec<String> {
         "/openapi/v2",
         "/openapi/v3",
         "/metrics",
+        "/debug/api_priority_and_fairness/dump_requests",
         "/livez/ping",
         "/readyz/store",
         "/healthz/ping",

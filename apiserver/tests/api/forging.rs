@@ -70,7 +70,7 @@ async fn a_token_that_is_not_what_was_issued_is_nobodys() {
         format!("{head}.{payload}"),
         format!("{token}.{signature}"),
         format!("{head}.{}.{signature}", URL_SAFE_NO_PAD.encode("[".repeat(100_000))),
-        "a".repeat(1 << 20),
+        "a".repeat(1 << 17),
         ".".repeat(1 << 16),
     ] {
         let (_, message) = bearer(&stage, &forged).await.refused(401);

@@ -98,3 +98,21 @@ async fn whoever_asks_for_the_head_of_an_answer_gets_no_body() {
     }
     assert_eq!(stage.ask(&format!("HEAD {CONFIGMAPS}/a")).await.code, 200, "{made}");
 }
+
+#[tokio::test]
+async fn whoever_says_too_much_is_refused_before_anybody_listens() {
+    let stage = Stage::new().await;
+    let long = format!("GET {CONFIGMAPS}?labelSelector=a%21%3D{}", "b".repeat(40_000));
+    assert_ne!(stage.ask(&format!("GET {CONFIGMAPS}?labelSelector=a%21%3D{}", "b".repeat(60))).await.code, 414);
+    stage.ask(&long).await.refused(414);
+    let many = |count: usize, length: usize| {
+        let mut request = Stage::request("GET /version");
+        for number in 0..count {
+            request = request.header(format!("x-{number}"), "v".repeat(length));
+        }
+        stage.answer(request.body(Body::empty()).unwrap())
+    };
+    assert_eq!(many(200, 10).await.code, 200);
+    many(300, 10).await.refused(431);
+    many(100, 4000).await.refused(431);
+}

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use super::tree::{Errors, Node};
 use super::{names, pod};
+use crate::flows;
 use crate::scalar::base64;
+use serde_json::Value;
 
 const PRECEDENCE_MAX: i64 = 10000;
 const QUEUES_MAX: i64 = 10_000_000;
@@ -62,6 +64,27 @@ pub(super) fn flow_schema(errors: &mut Errors, object: &Node, _old: Option<&Node
     }
     for rule in spec.at("rules").items() {
         self::rule(errors, &rule);
+    }
+    fixed(errors, object, flows::schemas());
+}
+
+/// What every server needs is as every server has it. The shares of what is exempt are free.
+fn fixed(errors: &mut Errors, object: &Node, given: Vec<Value>) {
+    let (name, spec) = (object.at("metadata").at("name"), object.at("spec"));
+    if !flows::MANDATORY.contains(&name.text()) {
+        return;
+    }
+    let Some(given) = given.into_iter().find(|given| given["metadata"]["name"] == name.text()) else { return };
+    let free = given["spec"].get("exempt").is_some();
+    let (mut wanted, mut found) = (given["spec"].clone(), spec.value().clone());
+    for tree in [&mut wanted, &mut found] {
+        if let Some(fields) = tree.as_object_mut().filter(|_| free) {
+            fields.remove("exempt");
+        }
+    }
+    if !Node::root(&wanted).same(&Node::root(&found)) {
+        let except = if free { " except the 'spec.exempt' field" } else { "" };
+        errors.invalid(&spec, format!("spec of '{}'{except} must equal the fixed value", name.text()));
     }
 }
 
@@ -199,6 +222,7 @@ pub(super) fn priority_level(errors: &mut Errors, object: &Node, _old: Option<&N
         "Limited" | "" => {}
         _ => errors.unsupported(&kind, &["Exempt", "Limited"]),
     }
+    fixed(errors, object, flows::levels());
 }
 
 fn shares(errors: &mut Errors, at: &Node) {

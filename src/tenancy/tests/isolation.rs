@@ -287,7 +287,7 @@ async fn no_byte_of_another_workspace_is_ever_answered() {
     }
     println!("{codes:?}");
     // Not everything was refused, or nothing would have been tried.
-    assert!(codes.get(&200).is_some_and(|found| *found > count / 20), "{codes:?}");
+    assert!(codes.get(&200).is_some_and(|found| *found > count / 100), "{codes:?}");
     let kept = house.client.at(("", "v1", "configmaps"), &house.find(&others[0]), Some("default")).unwrap();
     for name in [GUESSED, &format!("{CANARY}-map")] {
         assert!(house.client.get(&kept.object(name)).await.unwrap().is_some());

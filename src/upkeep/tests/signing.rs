@@ -60,7 +60,7 @@ async fn who_is_approved_gets_a_certificate_that_is_good_in_its_workspace_alone(
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
     let authority = Arc::new(Authority::open_or_create(dir.path(), now).unwrap());
     let stop = CancellationToken::new();
-    let upkeep = start(&world.client, None, "PEM", Pace::default(), &stop);
+    let upkeep = start(&world.client, None, ("PEM", &[]), Pace::default(), &stop);
     upkeep.sign(&world.client, Signing { authority, lasts_max: Duration::from_hours(2) }, &stop);
     world.make(REQUESTS, None, request("ada", &["client auth"])).await;
     world.make(REQUESTS, None, request("bob", &["client auth", "server auth"])).await;
