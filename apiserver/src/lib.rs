@@ -46,5 +46,6 @@ pub mod selector;
 pub mod serve;
 pub mod strategy;
 pub mod target;
+pub mod trust;
 pub mod verb;
 mod verbs;

@@ -106,7 +106,7 @@ fn authorization(credential: &Credential) -> Result<Option<HeaderValue>, CellErr
     let text = match credential {
         Credential::Token(token) => format!("Bearer {token}"),
         Credential::Basic { user, password } => format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))),
-        Credential::None | Credential::Certificate { .. } => return Ok(None),
+        Credential::None | Credential::Certificate(_) => return Ok(None),
     };
     let mut value = HeaderValue::try_from(text)
         .map_err(|_| CellError::Unusable("the token has characters that no header can carry".to_owned()))?;

@@ -4,8 +4,8 @@ use super::Later;
 use super::answer::{self, Answer};
 use super::connect::{Connector, Line, Unreachable};
 use super::endpoint::{At, Endpoint};
-use super::trust;
 use crate::backends::Service;
+use crate::trust::{Trusted, client_config};
 use bytes::Bytes;
 use http::{Method, Request, header};
 use http_body_util::Full;
@@ -120,8 +120,8 @@ impl HttpCaller {
         if let Some(sender) = self.known(&line) {
             return Ok(sender);
         }
-        let tls =
-            trust::config(line.ca.as_deref(), line.certificate.as_ref(), line.http2).map_err(CallError::Unprepared)?;
+        let tls = client_config(&Trusted::Only(line.ca.as_deref()), line.certificate.as_ref(), line.http2)
+            .map_err(CallError::Unprepared)?;
         let sender = Client::builder(TokioExecutor::new())
             .pool_idle_timeout(IDLE_FOR)
             .pool_max_idle_per_host(IDLE_MAX)

@@ -2,7 +2,7 @@
 //! the test sends, and repeats what it hears on connections that were upgraded.
 
 use crate::stage::Stage;
-use apiserver::hooks::Certificate;
+use apiserver::trust::Certificate;
 use apiserver::place::Workspace;
 use apiserver::relay::Present;
 use axum::body::Body;
