@@ -54,7 +54,7 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation measure \
+.PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces measure \
 	build-tools test-tools tools e2e federation newcomer aggregation aggregation-front conformance differential server need-go
 
 help: ## Print this index
@@ -135,7 +135,7 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 	cd apiserver/generate/authorize && go run .
 	cd expression/generate && go run .
 
-bench: bench-storage bench-api bench-extend bench-auth bench-isolation ## Measure everything that can be measured
+bench: bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces ## Measure everything that can be measured
 
 bench-storage: test-tools ## Measure the store against a real etcd; BENCH=--quick for a first look, BENCH=--peers=log,fjall,sled,etcd for all engines
 	$(CARGO) run --release --package bench --bin bench-storage -- $(BENCH)
@@ -151,6 +151,9 @@ bench-auth: build-tools ## Measure what it costs that every request is looked at
 
 bench-isolation: build ## Measure what a flood of one workspace costs another; fails if that is too much. BENCH=--quick for a first look
 	$(CARGO) run --release --package bench --bin bench-isolation -- $(BENCH)
+
+bench-workspaces: build ## Measure what workspaces cost, up to 100,000 of them; BENCH=--quick for a first look
+	$(CARGO) run --release --package bench --bin bench-workspaces -- $(BENCH)
 
 measure: build-tools ## Print how large files and functions are, and how much of it is tests
 	@$(CARGO) test --quiet --workspace $(FEATURES) --test all architecture::sizes -- --nocapture
