@@ -13,7 +13,7 @@ use crate::dialects::{Book, karmada, native};
 use crate::fleet::{self, Connector, Ledger};
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
-use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, seed};
+use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, projects, seed};
 use crate::upkeep::{self, Pace, Signing, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
@@ -132,7 +132,9 @@ impl Server {
         let signing = Signing { authority: credentials.authority.clone(), lasts_max: keys.cluster_signing_duration };
         upkeep.sign(&client, signing, &stop);
         let tending = TaskTracker::new();
-        tending.spawn(departure::controller(&Client::as_system(resources.clone(), "tenancy")).run(stop.clone()));
+        let tenancy = Client::as_system(resources.clone(), "tenancy");
+        tending.spawn(departure::controller(&tenancy).run(stop.clone()));
+        tending.spawn(projects::departure::controller(&tenancy).run(stop.clone()));
         tending.spawn(aggregate(&resources, &api, front, &stop));
         tending.close();
         if let Some(standing) = standing {

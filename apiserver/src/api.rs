@@ -9,6 +9,7 @@ use crate::metrics::Metrics;
 use crate::place::Workspace;
 use crate::relay::Relay;
 use crate::resources::Resources;
+use http::Uri;
 use serde_json::Value;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -18,6 +19,11 @@ use tokio_util::sync::CancellationToken;
 /// Finds the workspace that a path names: `root:default`, an id, or nothing for the one that is meant without a word.
 pub trait FindWorkspace: Send + Sync + 'static {
     fn find(&self, path: Option<&str>) -> Option<Workspace>;
+
+    /// What is meant by a way of saying it that is not everybody's: the same with `/clusters/<path>` in front.
+    fn meant(&self, _: &Uri) -> Option<Uri> {
+        None
+    }
 }
 
 impl<F: Fn(Option<&str>) -> Option<Workspace> + Send + Sync + 'static> FindWorkspace for F {

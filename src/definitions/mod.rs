@@ -2,11 +2,13 @@
 
 use apiserver::object::Object;
 
-const DEFINITIONS: [&str; 4] = [
+const DEFINITIONS: [&str; 6] = [
     include_str!("workspace.yaml"),
     include_str!("workspacetype.yaml"),
     include_str!("logicalcluster.yaml"),
     include_str!("shard.yaml"),
+    include_str!("organization.yaml"),
+    include_str!("project.yaml"),
 ];
 
 /// All of them. They are part of the program, so that one which cannot be read is a mistake that tests find.

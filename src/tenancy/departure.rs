@@ -36,8 +36,8 @@ const EMPTIED_AT_ONCE: usize = 32;
 /// Where a workspace is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WorkspaceKey {
-    parent: Workspace,
-    name: String,
+    pub(super) parent: Workspace,
+    pub(super) name: String,
 }
 
 pub fn controller(client: &Client) -> Controller<Departure> {
@@ -217,14 +217,14 @@ impl Departure {
 
     async fn explain(&self, at: &ObjectRef, workspace: &Object, content: &Content) -> Result<(), ApiError> {
         let message = describe(content);
-        let same = |found: &&Value| found["type"] == CONDITION && found["message"] == message.as_str();
+        let same = |found: &&Value| found["type"] == CONTENT_DELETED && found["message"] == message.as_str();
         if workspace.items(&["status", "conditions"]).any(|found| same(&found)) {
             return Ok(());
         }
-        let others = workspace.items(&["status", "conditions"]).filter(|found| found["type"] != CONDITION);
+        let others = workspace.items(&["status", "conditions"]).filter(|found| found["type"] != CONTENT_DELETED);
         let mut conditions: Vec<Value> = others.cloned().collect();
         conditions.push(json!({
-            "type": CONDITION, "status": "False", "severity": "Info", "reason": "SomeFinalizersRemain",
+            "type": CONTENT_DELETED, "status": "False", "severity": "Info", "reason": "SomeFinalizersRemain",
             "message": message, "lastTransitionTime": timestamp(self.client.ambient().now()),
         }));
         let status = json!({ "status": { "phase": "Deleting", "conditions": conditions } });
@@ -234,7 +234,8 @@ impl Departure {
     }
 }
 
-const CONDITION: &str = "WorkspaceContentDeleted";
+/// The condition that says who holds what.
+pub(super) const CONTENT_DELETED: &str = "WorkspaceContentDeleted";
 
 /// Which objects are in the way, and who holds them.
 fn describe(content: &Content) -> String {

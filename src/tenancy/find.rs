@@ -1,12 +1,14 @@
 //! Which workspace a request means, out of what is stored.
 
 use super::path::{self, Tree};
+use super::projects::forms;
 use super::words;
 use super::words::{HOME, ITSELF, LOGICAL_CLUSTERS, ROOT, WORKSPACES};
 use apiserver::api::FindWorkspace;
 use apiserver::client::Client;
 use apiserver::object::Peek;
 use apiserver::place::Workspace;
+use http::Uri;
 
 /// What kcp calls the place of its own policies. Here they are everywhere, and the root stands in for it.
 const SYSTEM_ADMIN: &str = "system:admin";
@@ -38,6 +40,10 @@ impl FindWorkspace for Finder {
             Some(SYSTEM_ADMIN) => Some(Workspace::new(ROOT)),
             Some(path) => path::resolve(path, self).map(|id| Workspace::new(&id)),
         }
+    }
+
+    fn meant(&self, uri: &Uri) -> Option<Uri> {
+        forms::rewritten(uri)
     }
 }
 

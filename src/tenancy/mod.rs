@@ -14,6 +14,7 @@ mod door;
 mod find;
 mod identity;
 pub mod path;
+pub mod projects;
 mod reserved;
 pub mod seed;
 mod types;

@@ -12,6 +12,9 @@ const PREFIX: &str = "/clusters/";
 /// The workspace, which is taken off the path. Whether there is one is nobody's business who may not enter it: a request
 /// into none goes the way of all others, and is refused where they are.
 pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<Workspace, ApiError> {
+    if let Some(meant) = api.workspaces.meant(request.uri()) {
+        *request.uri_mut() = meant;
+    }
     let (named, rest) = split(request.uri().path());
     let workspace = api.workspaces.find(named).unwrap_or_else(Workspace::nowhere);
     if named.is_some() {
