@@ -93,7 +93,7 @@ aggregation: tools test-tools server ## Put the server behind a real kube-apiser
 	TOOLS=$(TOOLS) CONTROLLERS=namespace-controller tests/peers/with.sh tests/aggregation/host.sh env HANSE=$(HANSE) TOOLS=$(TOOLS) \
 		tests/aggregation/behind.sh
 
-newcomer: tools test-tools server ## Type what `hanse dev` prints, and try every example
+newcomer: $(TOOLS)/kubectl build-tools server ## Type what `hanse dev` prints, and try every example
 	TOOLS=$(TOOLS) HANSE=$(HANSE) python3 tests/newcomer/newcomer.py
 
 federation-three: tools test-tools server ## Federate into three real kube-apiservers from a server that is killed again and again (RACES=1000 KILLS=5)
@@ -171,10 +171,14 @@ $(PYTHON):
 	$(PYTHON) -m pip install --quiet $(PYTHON_CLIENT)
 
 # An etcd of its own: with one older than 3.4.31 a kube-apiserver switches off what clients expect of it by now.
-$(KUBE) $(TOOLS)/etcd &: tests/peers/go.mod tests/peers/go.sum | need-go
-	go -C tests/peers build -trimpath -ldflags "-s -w" -o $(TOOLS)/etcd go.etcd.io/etcd/server/v3
-	go -C tests/peers build $(GO_BUILD_FLAGS) -o $(TOOLS)/ $(addprefix k8s.io/kubernetes/cmd/,$(notdir $(KUBE)))
-	touch $(KUBE) $(TOOLS)/etcd
+$(TOOLS)/etcd: tests/peers/go.mod tests/peers/go.sum | need-go
+	go -C tests/peers build -trimpath -ldflags "-s -w" -o $@ go.etcd.io/etcd/server/v3
+	touch $@
+
+# Each for itself: whoever needs kubectl alone does not wait for the others.
+$(KUBE): tests/peers/go.mod tests/peers/go.sum | need-go
+	go -C tests/peers build $(GO_BUILD_FLAGS) -o $@ k8s.io/kubernetes/cmd/$(notdir $@)
+	touch $@
 
 $(TOOLS)/sample-apiserver: tests/peers/go.mod tests/peers/go.sum | need-go
 	go -C tests/peers build $(GO_BUILD_FLAGS) -o $(TOOLS)/ k8s.io/sample-apiserver
