@@ -127,7 +127,8 @@ pub trait CellApi: Send + Sync + fmt::Debug {
     /// A merge patch of an object that is there.
     fn merge<'a>(&'a self, at: &'a CellPlace, patch: &'a Value) -> Later<'a, Result<Value, CellError>>;
 
-    /// Deletes the object if it has this UID. `None`: it is gone; otherwise it still waits for somebody there.
+    /// Deletes the object if it has this UID, and is refused with 409 if it has another. `None`: it is gone; otherwise
+    /// it still waits for somebody there.
     fn delete<'a>(&'a self, at: &'a CellPlace, uid: &'a str) -> Later<'a, Result<Option<Value>, CellError>>;
 
     /// All objects of a resource in all namespaces whose labels fit.

@@ -185,8 +185,7 @@ impl<T: Transport> CellApi for Kube<T> {
             match self.ask(ask).await {
                 Ok((_, answer)) if answer["kind"] == "Status" => Ok(None),
                 Ok((_, object)) => Ok(Some(object)),
-                // Whatever has the name now, it is not what was meant.
-                Err(error) if matches!(error.code(), Some(404 | 409)) => Ok(None),
+                Err(error) if error.code() == Some(404) => Ok(None),
                 Err(error) => Err(error),
             }
         })

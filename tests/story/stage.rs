@@ -85,6 +85,11 @@ impl Stage {
         self.api(workspace).merge(&place(of, Some("default"), name), patch).await
     }
 
+    /// The same for what is in no namespace.
+    pub(crate) async fn merge_outside(&self, workspace: &str, of: Resource, name: &str, patch: &Value) {
+        self.api(workspace).merge(&place(of, None, name), patch).await.unwrap();
+    }
+
     pub(crate) async fn get(
         &self,
         workspace: &str,

@@ -15,6 +15,14 @@ use serde_json::{Value, json};
 /// Says that an object was there before us, and is not ours.
 pub(super) const FOUND: &str = "Found";
 
+/// What is written down of an object in our place that is not ours: nothing that was known of ours holds any more.
+pub(super) fn not_ours(applied: &str, reason: &str, message: &str) -> Value {
+    json!({
+        "applied": applied, "reason": reason, "message": message,
+        "hash": null, "uid": null, "fields": null, "statusHash": null, "statusFields": null, "observed": null,
+    })
+}
+
 /// The record of the copy of an object in a cell.
 pub(super) fn id(workspace: &Workspace, source: &str, cell: &CellId) -> CopyId {
     // A cell of another workspace may have the same name.
