@@ -23,6 +23,7 @@ pub mod computed;
 mod convert;
 pub mod custom;
 mod discovery;
+pub mod encryption;
 pub mod error;
 pub mod fairness;
 mod go;

@@ -1,7 +1,9 @@
 //! A whole server, and its workspaces as clients see them.
 
 use apiserver::ambient::Ambient;
-use hanse::config::{AggregatedFlags, AuditFlags, AuthenticationFlags, AuthorizationFlags, Config, KeyFlags};
+use hanse::config::{
+    AggregatedFlags, AuditFlags, AuthenticationFlags, AuthorizationFlags, Config, KeyFlags, LimitFlags,
+};
 use hanse::fleet::api::{CellApi, CellError, CellPlace, CellResource};
 use hanse::fleet::{kubeconfig, remote};
 use hanse::server::Server;
@@ -37,6 +39,7 @@ impl Stage {
             authentication: AuthenticationFlags::default(),
             audit: AuditFlags::default(),
             keys: KeyFlags::default(),
+            limits: LimitFlags::default(),
             authorization: AuthorizationFlags::default(),
             aggregated: AggregatedFlags::default(),
         };
