@@ -134,12 +134,7 @@ impl Server {
         let upkeep = upkeep::start(&client, Some(&api.relay), served, Pace::default(), &stop);
         let signing = Signing { authority: credentials.authority.clone(), lasts_max: keys.cluster_signing_duration };
         upkeep.sign(&client, signing, &stop);
-        let tending = TaskTracker::new();
-        let tenancy = Client::as_system(resources.clone(), "tenancy");
-        tending.spawn(departure::controller(&tenancy).run(stop.clone()));
-        tending.spawn(projects::departure::controller(&tenancy).run(stop.clone()));
-        tending.spawn(aggregate(&resources, &api, front, &stop));
-        tending.close();
+        let tending = tend(&resources, aggregate(&resources, &api, front, &stop), &stop);
         if let Some(standing) = standing {
             let (authentication, trust) = (authentication.clone(), credentials.trust.clone());
             Follower { standing, authentication, trust, clients, proxies }.start(&stop).await?;
@@ -194,6 +189,21 @@ impl Server {
         self.federation.wait().await;
         self.store.close().await;
     }
+}
+
+/// Starts what looks after workspaces, and what looks after the API servers behind this one.
+fn tend(
+    resources: &Resources,
+    aggregating: impl Future<Output = ()> + Send + 'static,
+    stop: &CancellationToken,
+) -> TaskTracker {
+    let tending = TaskTracker::new();
+    let client = Client::as_system(resources.clone(), "tenancy");
+    tending.spawn(departure::controller(&client).run(stop.clone()));
+    tending.spawn(projects::departure::controller(&client).run(stop.clone()));
+    tending.spawn(aggregating);
+    tending.close();
+    tending
 }
 
 /// Opens the store with the keys of what is sealed in it, and follows those.
