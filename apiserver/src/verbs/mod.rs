@@ -15,6 +15,7 @@ mod update;
 mod watch;
 
 use crate::api::Api;
+use crate::audit::Audit;
 use crate::auth::Authorized;
 use crate::call::{self, Call};
 use crate::error::ApiError;
@@ -39,7 +40,10 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::Nowhere(error) => Err(*error),
         // Whoever gives out the turns says so.
         Target::Turns(_) => Err(ApiError::no_such_path()),
-        Target::Metrics => Ok(call::plain(http::StatusCode::OK, api.metrics.text())),
+        Target::Metrics => {
+            let unrecorded = api.audit.as_ref().map_or(0, Audit::lost);
+            Ok(call::plain(http::StatusCode::OK, api.metrics.text(unrecorded)))
+        }
     }
 }
 
