@@ -10,7 +10,7 @@ use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVI
 use crate::definitions::definitions;
 use crate::demonstration::{self, Scale, Shown};
 use crate::dialects::{Book, karmada, native};
-use crate::fleet::{self, Connector, Ledger};
+use crate::fleet::{self, Connector, Doors, Ledger};
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
 use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, projects, seed};
@@ -150,7 +150,7 @@ impl Server {
             tokio::spawn(keep_trust(reload, authentication, stop.clone()));
         }
         let pipeline = pipeline(api.clone(), limits.requests());
-        let federation = federate(&resources, &pipeline, &stop).await?;
+        let federation = federate(&api, &pipeline, &stop).await?;
         let peers = (credentials.recognise, limits.patience());
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, peers, pipeline, stop.clone()));
         Ok(Self { store, api, resources, address, kubeconfig, stop, serving, upkeep, tending, federation })
@@ -261,11 +261,8 @@ fn aggregate(
 }
 
 /// Starts what places objects in cells and keeps them there.
-async fn federate(
-    resources: &Resources,
-    pipeline: &Pipeline,
-    stop: &CancellationToken,
-) -> Result<TaskTracker, StartError> {
+async fn federate(api: &Api, pipeline: &Pipeline, stop: &CancellationToken) -> Result<TaskTracker, StartError> {
+    let resources = &api.resources;
     let client = |name: &str| Client::as_system(resources.clone(), name);
     let tasks = TaskTracker::new();
     let finder = Finder::new(client("tenancy"));
@@ -274,6 +271,7 @@ async fn federate(
     let ledger = Arc::new(Ledger::default());
     let connector = Arc::new(Connector { pipeline: pipeline.clone() });
     let fleet = fleet::start(&client("fleet"), connector, (&ledger, fleet::Pace::default()), &tasks, stop);
+    api.lead(Arc::new(Doors(fleet.clone())));
     let hub = identity(&client("fleet")).await?;
     scheduler::start(&client("scheduler"), &hub, &book, &tasks, stop);
     tasks.spawn(karmada::rebalancer::controller(&client("rebalancer")).run(stop.clone()));

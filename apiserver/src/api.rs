@@ -6,14 +6,15 @@ use crate::authn::{Authentication, Bearer};
 use crate::discovery::{Documents, Library};
 use crate::error::ApiError;
 use crate::metrics::Metrics;
+use crate::passage::Passage;
 use crate::place::Workspace;
 use crate::relay::Relay;
 use crate::resources::Resources;
 use http::Uri;
 use serde_json::Value;
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 /// Finds the workspace that a path names: `root:default`, an id, or nothing for the one that is meant without a word.
@@ -55,6 +56,8 @@ pub struct Parts {
     pub version: Arc<Value>,
     /// The way to API servers behind this one.
     pub relay: Relay,
+    /// What is behind objects that lead on.
+    pub(crate) passage: OnceLock<Arc<dyn Passage>>,
     documents: Library,
     pub(crate) metrics: Metrics,
     /// Ends watches.
@@ -74,6 +77,7 @@ impl Api {
         let stopping = CancellationToken::new();
         Self(Arc::new(Parts {
             relay: Relay::new(resources.clone(), stopping.clone()),
+            passage: OnceLock::new(),
             authentication,
             audit,
             documents: Library::new(resources.builtin()),
@@ -85,6 +89,11 @@ impl Api {
             stopping,
             draining: AtomicBool::new(false),
         }))
+    }
+
+    /// Says who knows what is behind objects. The first who is named does.
+    pub fn lead(&self, passage: Arc<dyn Passage>) {
+        let _ = self.passage.set(passage);
     }
 
     /// Who a token belongs to that is shown in a workspace.

@@ -35,6 +35,7 @@ pub mod media;
 mod metrics;
 pub mod object;
 pub mod options;
+pub mod passage;
 pub mod patch;
 pub mod pipeline;
 pub mod place;

@@ -1,6 +1,6 @@
 //! A workspace that is to go is emptied: what nobody holds goes at once and by the hundred, what finalizers hold is told
-//! to go and waited for, and who holds what is said on the workspace. Roles and definitions stay until the end: the one
-//! so that whoever has to tidy up still may, the other so that what they define can be found.
+//! to go and waited for, and who holds what is said on the workspace. Roles and definitions stay until the rest is gone:
+//! the one so that whoever has to tidy up still may, the other so that what they define can be found.
 
 use super::words::{HELD_BY_CLUSTER, HELD_BY_CONTENT, LOGICAL_CLUSTERS, PHASE_LABEL, WORKSPACES, itself};
 use crate::controller::{Action, Controller, Reconciler, Source};
@@ -155,8 +155,8 @@ impl Departure {
     fn content(&self, id: &Workspace) -> Result<Content, ApiError> {
         let mut content = Content::default();
         let catalog = self.client.catalog(id)?;
-        for last in [false, true] {
-            for resource in catalog.stored().filter(|resource| goes_last(resource) == last && !is_itself(resource)) {
+        for turn in Turn::ALL {
+            for resource in catalog.stored().filter(|resource| Turn::of(resource) == turn && !is_itself(resource)) {
                 let place = Collection { resource: resource.clone(), workspace: id.clone(), namespace: None };
                 self.look(&place, &mut content)?;
             }
@@ -270,6 +270,24 @@ fn is_itself(resource: &Arc<ResourceDef>) -> bool {
     (&*resource.group, &*resource.plural) == (LOGICAL_CLUSTERS.0, LOGICAL_CLUSTERS.2)
 }
 
-fn goes_last(resource: &Arc<ResourceDef>) -> bool {
-    matches!(&*resource.group, "rbac.authorization.k8s.io" | "apiextensions.k8s.io")
+/// When things go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    First,
+    /// Roles and definitions.
+    Second,
+    /// What is written down of objects in cells: it says what is still to be taken back from there.
+    Last,
+}
+
+impl Turn {
+    const ALL: [Self; 3] = [Self::First, Self::Second, Self::Last];
+
+    fn of(resource: &ResourceDef) -> Self {
+        match (&*resource.group, &*resource.plural) {
+            ("rbac.authorization.k8s.io" | "apiextensions.k8s.io", _) => Self::Second,
+            ("federation.hanse.dev", "placements" | "copies") => Self::Last,
+            _ => Self::First,
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Places in cells that several claim, and what was there before anybody came.
 
 use super::stage::{Stage, crd};
-use super::{COMPUTE, deployment, platform, rule};
+use super::{COMPUTE, config_map, deployment, platform, rule};
 use serde_json::{Value, json};
 
 const CRDS: (&str, &str, &str) = ("apiextensions.k8s.io", "v1", "customresourcedefinitions");
@@ -80,5 +80,45 @@ async fn a_namespace_that_was_found_is_made_when_it_is_taken_away() {
     stage.delete("root:dfw", ("", "v1", "namespaces"), None, "shop").await;
     let again = async |stage: &Stage| uid(stage).await.filter(|uid| *uid != first);
     stage.eventually("it is there again, in a namespace that was made for it", again).await;
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_project_that_goes_leaves_nothing_in_cells() {
+    let stage = platform().await;
+    stage.apply("root:alpha", &config_map("dfw", "of alpha")).await;
+    stage.apply("root:alpha", &deployment("web", "dfw")).await;
+    let namespace = stage.get("root:alpha", "", "v1", "namespaces", None, "default").await.unwrap();
+    let in_cell = format!("ns-{}", namespace["metadata"]["uid"].as_str().unwrap());
+    let there = async |stage: &Stage| {
+        let deployed = stage.list("root:dfw", COMPUTE, "v1alpha", DEPLOYMENTS, "WorkloadDeployment").await;
+        stage.get("root:dfw", "", "v1", "configmaps", Some(&in_cell), "x").await.filter(|_| !deployed.is_empty())
+    };
+    stage.eventually("it is in the cell", there).await;
+    stage.delete("root", ("tenancy.kcp.io", "v1alpha1", "workspaces"), None, "alpha").await;
+    let gone = async |stage: &Stage| {
+        let workspace = stage.get("root", "tenancy.kcp.io", "v1alpha1", "workspaces", None, "alpha").await;
+        workspace.is_none().then_some(())
+    };
+    stage.eventually("the project is gone", gone).await;
+    assert_eq!(stage.get("root:dfw", "", "v1", "namespaces", None, &in_cell).await, None);
+    assert_eq!(definition(&stage, "root:dfw").await, None);
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_that_somebody_deletes_is_not_forgotten() {
+    let stage = platform().await;
+    stage.apply("root:alpha", &config_map("dfw", "of alpha")).await;
+    let applied = async |stage: &Stage| {
+        let copy = recorded(stage, "root:alpha", "configmaps").await?;
+        (copy["status"]["applied"] == "True").then_some(copy)
+    };
+    let first = stage.eventually("it is in the cell", applied).await;
+    let name = first["metadata"]["name"].as_str().unwrap();
+    stage.delete("root:alpha", ("federation.hanse.dev", "v1alpha1", "copies"), None, name).await;
+    let anew =
+        async |stage: &Stage| applied(stage).await.filter(|copy| copy["status"]["uid"] != first["status"]["uid"]);
+    stage.eventually("it was taken back and made anew", anew).await;
     stage.end().await;
 }

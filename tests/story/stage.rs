@@ -57,6 +57,17 @@ impl Stage {
         remote(&kubeconfig::in_workspace(&self.kubeconfig, workspace).unwrap()).unwrap()
     }
 
+    /// What is behind a path of a workspace, and is an API itself.
+    pub(crate) fn through(&self, workspace: &str, path: &str) -> Arc<dyn CellApi> {
+        let text = kubeconfig::in_workspace(&self.kubeconfig, workspace).unwrap();
+        let at = format!("/clusters/{workspace}");
+        remote(&text.replace(&at, &format!("{at}{path}"))).unwrap()
+    }
+
+    pub(crate) async fn apply_to(api: &dyn CellApi, object: &Value) {
+        api.apply(&place_of(object), object, true).await.unwrap();
+    }
+
     /// A workspace below the root.
     pub(crate) async fn workspace(&self, name: &str) {
         let made =

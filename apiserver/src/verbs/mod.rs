@@ -6,11 +6,13 @@ mod delete;
 mod discovery;
 mod get;
 mod health;
+mod instead;
 mod issuer;
 mod list;
 mod patch;
 mod review;
 mod scale;
+mod through;
 mod update;
 mod watch;
 
@@ -53,6 +55,7 @@ async fn objects(api: &Api, verb: Verb, at: Authorized<Collection>, call: &Call)
             binding::bind_named(api, &at, call).await
         }
         Verb::Create if !at.get().resource.is_stored() => review::review(api, &at, call).await,
+        Verb::Create if instead::is_kept_elsewhere(&at.get().resource) => instead::create(api, &at, call).await,
         Verb::Create => create::create(api, &at, call).await,
         Verb::List => list::list(api, &at, call).await,
         Verb::Watch => watch::watch(api, &at, None, call).await,
@@ -83,6 +86,10 @@ async fn object(
         (Verb::Create, Some("token")) => review::token(api, &at, call).await,
         (Verb::Create, Some("eviction")) => delete::evict(api, &at, call).await,
         (Verb::Create, Some("binding")) => binding::bind(api, &at, call).await,
+        (_, Some("proxy")) if at.get().resource().custom().is_some() => through::through(api, &at, call).await,
+        (_, None) if verb.changes_something() && instead::is_kept_elsewhere(at.get().resource()) => {
+            instead::write(api, verb, &at, call).await
+        }
         (_, Some("log" | "exec" | "attach" | "portforward" | "proxy")) => nobody_runs(api, &at).await,
         (Verb::Get, _) => get::get(api, &at, call).await,
         (Verb::Watch, None) => {

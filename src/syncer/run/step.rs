@@ -17,6 +17,8 @@ pub(super) struct Recorded {
     pub(super) found: bool,
     /// It is about another object of the cell than what is wanted now.
     pub(super) elsewhere: bool,
+    /// Somebody wants the record gone, and with it the object.
+    pub(super) going: bool,
 }
 
 /// What is known.
@@ -68,7 +70,8 @@ pub(super) fn step(seen: &Situation<'_>) -> Step {
     match seen.wanted {
         None if recorded.found => Step::Forget,
         None => Step::Withdraw,
-        Some(_) if recorded.elsewhere => Step::Withdraw,
+        Some(_) if recorded.going && recorded.found && !is_ours(seen) => Step::Forget,
+        Some(_) if recorded.going || recorded.elsewhere => Step::Withdraw,
         Some(_) if recorded.found && !is_ours(seen) => Step::Nothing,
         Some(_) if seen.suspended => Step::Nothing,
         Some(_) if !seen.possible => Step::Explain,
@@ -212,5 +215,8 @@ mod tests {
         check(|_, record, _| became_ours(record), Step::Apply);
         check(|wanted, record, _| (*wanted, _) = (None, found(record)), Step::Forget);
         check(|_, record, _| *record = Some(Recorded { elsewhere: true, ..recorded() }), Step::Withdraw);
+        check(|_, record, _| *record = Some(Recorded { going: true, ..recorded() }), Step::Withdraw);
+        let found_and_going = Recorded { going: true, found: true, ..recorded() };
+        check(|_, record, known| (*record, *known) = (Some(found_and_going), Known::Absent), Step::Forget);
     }
 }

@@ -346,6 +346,7 @@ fn recorded(record: &Object, wish: Option<&Wish>) -> Recorded {
         status_fields: word("statusFields"),
         found: word("reason") == records::FOUND,
         elsewhere,
+        going: record.is_deleting(),
     }
 }
 
