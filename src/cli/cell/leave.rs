@@ -3,7 +3,7 @@
 use super::everywhere::{Everywhere, Found};
 use super::hub;
 use super::{Error, HubFlags};
-use crate::cli::answer;
+use crate::cli::{answer, progress};
 use crate::fleet::LOST;
 use crate::fleet::api::CellApi;
 use clap::Args;
@@ -40,7 +40,9 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
     }
     let uid = cell["metadata"]["uid"].as_str().unwrap_or_default();
     hub.delete(&place, uid).await.map_err(Error::Hub)?;
+    let waiting = progress::spinner(&format!("taking everything back from cell {}", flags.name));
     let gone = tokio::time::timeout(Duration::from_secs(flags.wait), until_gone(&*hub, flags, uid)).await;
+    waiting.finish_and_clear();
     let last = match gone {
         Ok(gone) => gone.map(|()| None)?,
         Err(_) => hub.get(&place).await.map_err(Error::Hub)?,
