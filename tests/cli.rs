@@ -484,6 +484,26 @@ fn cells_of(kubeconfig: &str) -> Vec<String> {
     }
 }
 
+/// Mistakes that people make in their first minutes, and the words that help them on.
+#[track_caller]
+fn teaches(kubeconfig: &str) {
+    let check = |args: &[&str], words: &[&str]| {
+        let told = hanse(args.iter().copied().chain(["--kubeconfig", kubeconfig])).refused();
+        assert!(words.iter().all(|word| told.contains(word)), "{args:?}: {told}");
+    };
+    check(&["status", "--context", "dwf"], &["no context \"dwf\"", "dfw"]);
+    check(&["status", "--workspace", "root:nope"], &["no such workspace", "kubectl --context root get workspaces"]);
+    check(&["explain", "web"], &["KIND/NAME"]);
+    check(&["explain", "deploy/x"], &["no Deployment \"x\"", "kubectl get deployments -A"]);
+    check(&["explain", "all/x"], &["no object \"x\"", "kubectl get all -A"]);
+    check(&["explain", "wrokload/x"], &["\"wrokload\"", "kubectl api-resources"]);
+    check(&["cell", "leave", "nowhere"], &["no cell nowhere", "hanse cell list"]);
+    check(&["cell", "join", "x", "--cell-workspace", "root:x", "--wait", "0"], &["hanse cell leave x --force"]);
+    hanse(["cell", "leave", "x", "--force", "--kubeconfig", kubeconfig]).fine();
+    let nowhere = hanse(["status", "--kubeconfig", "nowhere.kubeconfig"]).refused();
+    assert!(nowhere.contains("no file nowhere.kubeconfig") && nowhere.contains("hanse dev"), "{nowhere}");
+}
+
 #[test]
 fn a_federation_to_try_is_there_again_after_a_restart() {
     let room = Room::new();
@@ -497,6 +517,7 @@ fn a_federation_to_try_is_there_again_after_a_restart() {
         assert!(nowhere.contains("no rule speaks of it"), "{nowhere}");
         let missing = hanse(["explain", "deployment/x", "--kubeconfig", &kubeconfig]).refused();
         assert!(missing.contains("there is no Deployment \"x\""), "{missing}");
+        teaches(&kubeconfig);
         assert_eq!(dev.stop("INT").code, Some(0));
     }
 }

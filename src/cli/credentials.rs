@@ -42,7 +42,7 @@ pub(super) fn run(command: Command) -> Result<(), Error> {
         }
         Command::Retire(Dir { data_dir }) => {
             let retired = credentials::retire_token_keys(&data_dir)?;
-            Ok(answer(&format!("{retired} former keys are accepted no more\n"))?)
+            Ok(answer(&format!("accepted no more: {retired} former key{}\n", if retired == 1 { "" } else { "s" }))?)
         }
     }
 }

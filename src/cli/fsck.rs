@@ -2,15 +2,16 @@
 //!
 //! The server works on while it is looked at, so only what is found twice in a row is told.
 
-use super::answer;
 use super::cell::everywhere::{self, Everywhere};
 use super::cell::{Error, HubFlags, hub};
+use super::{answer, progress};
 use crate::fleet::api::{CellApi, CellResource};
 use crate::fleet::{self, kubeconfig, remote};
 use crate::syncer::audit::{Evidence, Finding, Found, audit, cell_name};
 use crate::syncer::mark;
 use apiserver::object::Object;
 use clap::Args;
+use indicatif::ProgressBar;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -52,13 +53,21 @@ pub(super) fn run(flags: &Flags) -> Result<(), Failure> {
 }
 
 async fn look_twice(flags: &Flags) -> Result<BTreeSet<Finding>, Error> {
-    let looker = Looker::new(&flags.hub).await?;
-    let first = audit(&looker.look().await?);
+    let shown = progress::spinner("reading what is recorded");
+    let found = compare(&flags.hub, &shown).await;
+    shown.finish_and_clear();
+    found
+}
+
+async fn compare(flags: &HubFlags, shown: &ProgressBar) -> Result<BTreeSet<Finding>, Error> {
+    let looker = Looker::new(flags).await?;
+    let first = audit(&looker.look(shown).await?);
     if first.is_empty() {
         return Ok(first);
     }
+    shown.set_message(format!("{} differences; looking again in case they are on their way", first.len()));
     tokio::time::sleep(SECOND_LOOK).await;
-    let second = audit(&looker.look().await?);
+    let second = audit(&looker.look(shown).await?);
     Ok(first.intersection(&second).cloned().collect())
 }
 
@@ -77,7 +86,7 @@ impl Looker {
         Ok(Self { kubeconfig, owner })
     }
 
-    async fn look(&self) -> Result<Evidence, Error> {
+    async fn look(&self, shown: &ProgressBar) -> Result<Evidence, Error> {
         let everywhere = Everywhere::find(&self.kubeconfig).await?;
         let objects = |found: Vec<everywhere::Found>| found.into_iter().map(|found| found.object).collect();
         let mut evidence = Evidence {
@@ -85,9 +94,11 @@ impl Looker {
             placements: objects(everywhere.list(&hub::placements()).await?),
             ..Evidence::default()
         };
-        for cell in everywhere.list(&hub::cells()).await? {
+        let cells = everywhere.list(&hub::cells()).await?;
+        for (at, cell) in cells.iter().enumerate() {
             let name = cell.object["metadata"]["name"].as_str().unwrap_or_default();
-            let found = match self.connect(&everywhere, &cell).await {
+            shown.set_message(format!("looking into cell {name}, {} of {}", at + 1, cells.len()));
+            let found = match self.connect(&everywhere, cell).await {
                 Ok(api) => self.marked(&*api).await.ok(),
                 Err(_) => None,
             };

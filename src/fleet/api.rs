@@ -31,6 +31,16 @@ impl CellResource {
     }
 }
 
+/// What people call a resource besides its kind and its plural.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    pub singular: String,
+    /// `deploy` for deployments.
+    pub short: Vec<String>,
+    /// What it is one of: `all`.
+    pub categories: Vec<String>,
+}
+
 /// One object of a cell, whether it is there or not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CellPlace {
@@ -120,6 +130,14 @@ pub trait CellApi: Send + Sync + fmt::Debug {
 
     /// What it serves, every resource in its preferred version first.
     fn resources(&self) -> Later<'_, Result<Vec<CellResource>, CellError>>;
+
+    /// The same, with what else people call it. Who tells no names is asked for what it serves.
+    fn resources_and_names(&self) -> Later<'_, Result<Vec<(CellResource, Names)>, CellError>> {
+        Box::pin(async move {
+            let served = self.resources().await?;
+            Ok(served.into_iter().map(|resource| (resource, Names::default())).collect())
+        })
+    }
 
     fn get<'a>(&'a self, at: &'a CellPlace) -> Later<'a, Result<Option<Value>, CellError>>;
 

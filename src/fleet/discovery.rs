@@ -1,6 +1,6 @@
 //! What an API server says it serves, read from its aggregated discovery.
 
-use super::api::{CellError, CellResource};
+use super::api::{CellError, CellResource, Names};
 use serde_json::Value;
 
 /// Asks for everything in one document.
@@ -8,7 +8,7 @@ pub(super) const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=
                                  application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
 /// The resources of a discovery document that can be kept in sync: those that can be read, watched and patched.
-pub(super) fn read(document: &Value) -> Result<Vec<CellResource>, CellError> {
+pub(super) fn read(document: &Value) -> Result<Vec<(CellResource, Names)>, CellError> {
     if document["kind"] != "APIGroupDiscoveryList" {
         return Err(CellError::Unusable("the cell does not speak aggregated discovery".to_owned()));
     }
@@ -16,15 +16,24 @@ pub(super) fn read(document: &Value) -> Result<Vec<CellResource>, CellError> {
     Ok(groups.flat_map(|group| items(group, "versions").flat_map(move |version| of_version(group, version))).collect())
 }
 
-fn of_version<'a>(group: &'a Value, version: &'a Value) -> impl Iterator<Item = CellResource> + use<'a> {
+fn of_version<'a>(group: &'a Value, version: &'a Value) -> impl Iterator<Item = (CellResource, Names)> + use<'a> {
     let name = word(&group["metadata"], "name");
-    items(version, "resources").filter(|resource| can_be_kept(resource)).map(move |resource| CellResource {
-        group: name.to_owned(),
-        version: word(version, "version").to_owned(),
-        plural: word(resource, "resource").to_owned(),
-        kind: word(&resource["responseKind"], "kind").to_owned(),
-        namespaced: resource["scope"] == "Namespaced",
+    items(version, "resources").filter(|resource| can_be_kept(resource)).map(move |resource| {
+        let found = CellResource {
+            group: name.to_owned(),
+            version: word(version, "version").to_owned(),
+            plural: word(resource, "resource").to_owned(),
+            kind: word(&resource["responseKind"], "kind").to_owned(),
+            namespaced: resource["scope"] == "Namespaced",
+        };
+        (found, names(resource))
     })
+}
+
+fn names(resource: &Value) -> Names {
+    let words = |key| items(resource, key).filter_map(Value::as_str).map(str::to_owned).collect();
+    let singular = word(resource, "singularResource").to_owned();
+    Names { singular, short: words("shortNames"), categories: words("categories") }
 }
 
 fn can_be_kept(resource: &Value) -> bool {
@@ -49,15 +58,18 @@ mod tests {
     fn what_can_be_kept_is_found_and_the_rest_is_not() {
         let all = json!(["create", "delete", "get", "list", "patch", "update", "watch"]);
         let resource = |name: &str, kind: &str, verbs: &Value| json!({ "resource": name, "responseKind": { "kind": kind }, "scope": "Namespaced", "verbs": verbs });
-        let resources =
-            json!([resource("deployments", "Deployment", &all), resource("reviews", "R", &json!(["create"]))]);
+        let mut deployments = resource("deployments", "Deployment", &all);
+        deployments["shortNames"] = json!(["deploy"]);
+        let resources = json!([deployments, resource("reviews", "R", &json!(["create"]))]);
         let versions = json!([{ "version": "v1", "resources": resources }]);
         let document = json!({
             "kind": "APIGroupDiscoveryList", "items": [{ "metadata": { "name": "apps" }, "versions": versions }],
         });
         let found = read(&document).unwrap();
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].api_version().as_str(), found[0].kind.as_str()), ("apps/v1", "Deployment"));
+        let (deployment, names) = &found[0];
+        assert_eq!((deployment.api_version().as_str(), deployment.kind.as_str()), ("apps/v1", "Deployment"));
+        assert_eq!((names.short.as_slice(), names.categories.len()), (&["deploy".to_owned()][..], 0));
         assert!(read(&json!({ "kind": "APIGroupList" })).is_err());
     }
 }

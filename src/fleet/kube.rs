@@ -1,6 +1,6 @@
 //! A cell that speaks the Kubernetes API, whichever way requests get there.
 
-use super::api::{Applied, CellApi, CellError, CellEvents, CellPlace, CellResource, Later, Listed};
+use super::api::{Applied, CellApi, CellError, CellEvents, CellPlace, CellResource, Later, Listed, Names};
 use super::discovery;
 use super::stream;
 use super::transport::Transport;
@@ -132,6 +132,13 @@ impl<T: Transport> CellApi for Kube<T> {
     }
 
     fn resources(&self) -> Later<'_, Result<Vec<CellResource>, CellError>> {
+        Box::pin(async move {
+            let all = self.resources_and_names().await?;
+            Ok(all.into_iter().map(|(resource, _)| resource).collect())
+        })
+    }
+
+    fn resources_and_names(&self) -> Later<'_, Result<Vec<(CellResource, Names)>, CellError>> {
         Box::pin(async move {
             let mut all = Vec::new();
             for root in ["/api", "/apis"] {

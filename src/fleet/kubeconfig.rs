@@ -81,6 +81,14 @@ pub fn flattened(text: &str, dir: &Path) -> Result<String, KubeconfigError> {
     Ok(flat.to_string())
 }
 
+/// The same kubeconfig with another of its contexts as the current one.
+pub fn in_context(text: &str, context: &str) -> Result<String, KubeconfigError> {
+    let mut config = tree(text)?;
+    named(&config, "contexts", "context", context)?;
+    config["current-context"] = json!(context);
+    Ok(config.to_string())
+}
+
 /// The same kubeconfig for another workspace of the same server.
 pub fn in_workspace(text: &str, workspace: &str) -> Result<String, KubeconfigError> {
     let mut config = tree(text)?;
@@ -139,9 +147,13 @@ fn current(config: &Value) -> Result<(&Value, &Value), KubeconfigError> {
 }
 
 fn named<'a>(config: &'a Value, list: &str, kind: &str, name: &str) -> Result<&'a Value, KubeconfigError> {
-    let items = config[list].as_array().into_iter().flatten();
-    let found = items.filter(|item| item["name"] == name).map(|item| &item[kind]).next();
-    found.ok_or_else(|| wrong(format!("it has no {kind} {name:?}")))
+    let items = || config[list].as_array().into_iter().flatten();
+    let found = items().filter(|item| item["name"] == name).map(|item| &item[kind]).next();
+    found.ok_or_else(|| {
+        let others: Vec<&str> = items().filter_map(|item| item["name"].as_str()).collect();
+        let others = if others.is_empty() { "none at all".to_owned() } else { others.join(", ") };
+        wrong(format!("it has no {kind} {name:?}; it has {others}"))
+    })
 }
 
 fn access(cluster: &Value, user: &Value) -> Result<Access, KubeconfigError> {
@@ -235,7 +247,7 @@ users: [{name: u, user: {token: t}}]
         };
         check("current-context: a", "", "no current-context");
         check("current-context: a", "current-context: b", "no context \"b\"");
-        check("cluster: c,", "cluster: d,", "no cluster \"d\"");
+        check("cluster: c,", "cluster: d,", "no cluster \"d\"; it has c");
         check("https://10", "ftp://10", "is no URL of https or http");
         check("token: t", "exec: {}", "exec is not supported");
         check(
@@ -244,6 +256,14 @@ users: [{name: u, user: {token: t}}]
             "written into certificate-authority-data",
         );
         check("UEVN", "'!'", "not base64");
+    }
+
+    #[test]
+    fn another_context_may_be_meant() {
+        let two = TOKEN.replace("contexts: [", "contexts: [{name: b, context: {cluster: c}}, ");
+        assert!(read(&in_context(&two, "b").unwrap()).unwrap().credential == Credential::None);
+        let error = in_context(&two, "d").unwrap_err().to_string();
+        assert!(error.ends_with("it has no context \"d\"; it has b, a"), "{error}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The server that these commands talk to.
 
 use super::everywhere::Found;
-use super::{Error, HubFlags};
+use super::{CLOSED, Error, HubFlags};
 use crate::config;
 use crate::fleet::api::{CellApi, CellPlace, CellResource};
 use crate::fleet::{kubeconfig, remote};
 use serde_json::Value;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +18,16 @@ pub(in crate::cli) fn connect(flags: &HubFlags) -> Result<Arc<dyn CellApi>, Erro
 pub(in crate::cli) fn kubeconfig(flags: &HubFlags) -> Result<String, Error> {
     let path = flags.kubeconfig.clone().or_else(config::kubeconfig).ok_or(Error::NoKubeconfig)?;
     let dir = path.parent().unwrap_or(Path::new("."));
-    let flat = kubeconfig::flattened(&read(&path)?, dir)?;
+    let mut text = match read(&path) {
+        Err(Error::Read { path, source }) if source.kind() == ErrorKind::NotFound => {
+            return Err(Error::NoSuchKubeconfig(path));
+        }
+        read => read?,
+    };
+    if let Some(context) = &flags.context {
+        text = kubeconfig::in_context(&text, context)?;
+    }
+    let flat = kubeconfig::flattened(&text, dir)?;
     match &flags.workspace {
         Some(workspace) => Ok(kubeconfig::in_workspace(&flat, workspace)?),
         None => Ok(flat),
@@ -39,6 +49,10 @@ pub(in crate::cli) fn cells() -> CellResource {
 
 pub(in crate::cli) fn copies() -> CellResource {
     resource("federation.hanse.dev", "v1alpha1", "copies", "Copy")
+}
+
+pub(in crate::cli) fn rules() -> CellResource {
+    resource("federation.hanse.dev", "v1alpha1", "federationrules", "FederationRule")
 }
 
 pub(in crate::cli) fn placements() -> CellResource {
@@ -70,7 +84,11 @@ pub(in crate::cli) fn is_ready(cell: &Value) -> bool {
 /// Why a cell is not ready.
 pub(in crate::cli) fn why_not(cell: &Value) -> String {
     let message = condition(cell, "Ready").and_then(|ready| ready["message"].as_str());
-    message.unwrap_or("nothing is known of it yet").to_owned()
+    match (message, cell["spec"]["workspace"].as_str()) {
+        // The server itself may enter all that there are.
+        (Some(message), Some(workspace)) if message.ends_with(CLOSED) => format!("there is no workspace {workspace}"),
+        (message, _) => message.unwrap_or("nothing is known of it yet").to_owned(),
+    }
 }
 
 /// How many copies are recorded in a cell of a workspace.
@@ -78,4 +96,21 @@ pub(super) fn number_in(copies: &[Found], workspace: &str, name: &str) -> usize 
     let cell = |copy: &Found| copy.object["spec"]["cell"]["name"] == name;
     let home = |copy: &Found| copy.object["spec"]["cell"]["workspace"] == workspace;
     copies.iter().filter(|copy| cell(copy) && home(copy)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_cell_in_a_workspace_that_is_not_there_says_so() {
+        let cell = |spec: Value| {
+            let message = format!("the cell refuses: forbidden: {CLOSED}");
+            json!({ "spec": spec, "status": { "conditions": [{ "type": "Ready", "status": "False", "message": message }] } })
+        };
+        assert_eq!(why_not(&cell(json!({ "workspace": "root:x" }))), "there is no workspace root:x");
+        assert!(why_not(&cell(json!({ "secretRef": {} }))).starts_with("the cell refuses"));
+        assert_eq!(why_not(&json!({})), "nothing is known of it yet");
+    }
 }

@@ -2,10 +2,11 @@
 
 use super::hub;
 use super::{Error, HubFlags};
-use crate::cli::answer;
+use crate::cli::{answer, progress};
 use crate::fleet::api::{CellApi, CellPlace};
 use crate::fleet::{KUBECONFIG_KEY, kubeconfig, remote};
 use clap::Args;
+use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,7 +60,10 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
     if flags.cell_kubeconfig.is_some() {
         belong(&*hub, &flags.name, &made.object).await?;
     }
-    let ready = wait(&hub, flags).await?;
+    let waiting = progress::spinner(&format!("waiting until cell {} is ready", flags.name));
+    let ready = wait(&hub, flags, &waiting).await;
+    waiting.finish_and_clear();
+    let ready = ready?;
     let version = ready["status"]["kubernetesVersion"].as_str().unwrap_or_default();
     Ok(answer(&format!("cell {} joined: ready, {version}\n", flags.name))?)
 }
@@ -89,7 +93,7 @@ fn labels(given: &[String]) -> Result<Map<String, Value>, Error> {
 async fn keep(hub: &dyn CellApi, name: &str, path: &Path) -> Result<Value, Error> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let flat = kubeconfig::flattened(&hub::read(path)?, dir)?;
-    let wrong = |source| Error::Cell { name: name.to_owned(), source };
+    let wrong = |why| Error::Cell { name: name.to_owned(), kubeconfig: path.to_owned(), why };
     remote(&flat).map_err(wrong)?.ready().await.map_err(wrong)?;
     let made = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
     hub.apply(&hub::namespace(NAMESPACE), &made, true).await.map_err(Error::Hub)?;
@@ -116,7 +120,7 @@ async fn belong(hub: &dyn CellApi, name: &str, cell: &Value) -> Result<(), Error
     hub.merge(&secret(name), &patch).await.map_err(Error::Hub).map(drop)
 }
 
-async fn wait(hub: &Arc<dyn CellApi>, flags: &Flags) -> Result<Value, Error> {
+async fn wait(hub: &Arc<dyn CellApi>, flags: &Flags, shown: &ProgressBar) -> Result<Value, Error> {
     let place = hub::cell(&flags.name);
     let mut why = String::new();
     let ready = async {
@@ -126,6 +130,7 @@ async fn wait(hub: &Arc<dyn CellApi>, flags: &Flags) -> Result<Value, Error> {
                 return Ok(cell);
             }
             why = hub::why_not(&cell);
+            shown.set_message(format!("waiting until cell {} is ready: {why}", flags.name));
             tokio::time::sleep(ASK_AGAIN).await;
         }
     };

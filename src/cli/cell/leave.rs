@@ -3,7 +3,7 @@
 use super::everywhere::{Everywhere, Found};
 use super::hub;
 use super::{Error, HubFlags};
-use crate::cli::answer;
+use crate::cli::{answer, progress};
 use crate::fleet::LOST;
 use crate::fleet::api::CellApi;
 use clap::Args;
@@ -44,7 +44,9 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
         Err(error) if error.code() != Some(409) => return Err(Error::Hub(error)),
         _ => {}
     }
+    let waiting = progress::spinner(&format!("taking everything back from cell {}", flags.name));
     let gone = tokio::time::timeout(Duration::from_secs(flags.wait), until_gone(&*hub, flags, uid)).await;
+    waiting.finish_and_clear();
     let last = match gone {
         Ok(gone) => gone.map(|()| None)?,
         Err(_) => hub.get(&place).await.map_err(Error::Hub)?,

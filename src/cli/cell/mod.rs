@@ -28,6 +28,9 @@ pub(super) struct HubFlags {
     /// The kubeconfig of the server; $KUBECONFIG if it is not given
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig; its current one, if it is not given
+    #[arg(long, value_name = "NAME")]
+    pub(super) context: Option<String>,
     /// The workspace that the cell is in, a path such as root:team; the one of the kubeconfig, if it is not given
     #[arg(long, value_name = "PATH")]
     pub(super) workspace: Option<String>,
@@ -55,23 +58,30 @@ pub(super) enum Error {
         #[source]
         source: io::Error,
     },
-    #[error("--kubeconfig says which server is meant")]
+    #[error(
+        "no server is named; `export KUBECONFIG=DIR/admin.kubeconfig` or --kubeconfig FILE names one. A server writes that \
+         file into its data directory when it starts, and `hanse dev` writes hanse-data/dev.kubeconfig"
+    )]
     NoKubeconfig,
+    #[error(
+        "there is no file {}. A server writes DIR/admin.kubeconfig when it starts, and `hanse dev` writes \
+         hanse-data/dev.kubeconfig", .0.display()
+    )]
+    NoSuchKubeconfig(PathBuf),
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
-    #[error("the server")]
-    Hub(#[source] CellError),
-    #[error("cell {name}")]
-    Cell {
-        name: String,
-        #[source]
-        source: CellError,
-    },
-    #[error("there is no cell {0}")]
+    #[error("{}", said_by_server(.0))]
+    Hub(CellError),
+    #[error("cell {name}: {why}; `kubectl --kubeconfig {} get --raw /readyz` asks the same", .kubeconfig.display())]
+    Cell { name: String, kubeconfig: PathBuf, why: CellError },
+    #[error("there is no cell {0} in this workspace; `hanse cell list` shows those that there are")]
     Unknown(String),
     #[error("{0:?} is no label: KEY=VALUE")]
     Label(String),
-    #[error("cell {name} joined, and is not ready after {seconds} seconds: {why}")]
+    #[error(
+        "cell {name} joined, and is not ready after {seconds} s: {why}. It is asked again and again; `hanse cell \
+         list` shows when it is ready, `hanse cell leave {name} --force` forgets it"
+    )]
     NotReady { name: String, seconds: u64, why: String },
     #[error(
         "cell {name} is leaving; {left} objects of it are still to be taken back{why}. \
@@ -80,4 +90,47 @@ pub(super) enum Error {
     Leaving { name: String, left: usize, why: String },
     #[error(transparent)]
     Answer(#[from] io::Error),
+}
+
+/// What somebody can do about what the server that commands talk to said, or did not say.
+fn said_by_server(error: &CellError) -> String {
+    match error {
+        CellError::Unreachable(why) => format!(
+            "the server does not answer: {why}. Is it running? `hanse dev` starts one to try; --kubeconfig, or --context \
+             and `kubectl config get-contexts`, mean another one"
+        ),
+        CellError::Refused { code: 403, message, .. } if message.ends_with(CLOSED) => format!(
+            "there is no such workspace, or it is closed to you ({CLOSED}); `kubectl --context root get workspaces` \
+             shows those that there are"
+        ),
+        CellError::Refused { code: 401, message, .. } => format!(
+            "the server does not know you: {message}. The kubeconfig may be of another server; \
+             `hanse kubeconfig create` writes a new one"
+        ),
+        CellError::Refused { message, .. } => format!("the server refuses: {message}"),
+        CellError::Unusable(why) => format!("the server cannot be asked: {why}"),
+    }
+}
+
+/// What a server says of a workspace that somebody may not enter, be it there or not.
+const CLOSED: &str = "workspace access not permitted";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_says_is_told_with_what_to_do_next() {
+        let check = |error: CellError, expected: &[&str]| {
+            let told = Error::Hub(error).to_string();
+            assert!(expected.iter().all(|words| told.contains(words)), "{told}");
+            assert!(!told.contains("the cell"), "it is no cell that was asked: {told}");
+        };
+        let refused = |code, message: &str| CellError::Refused { code, reason: String::new(), message: message.into() };
+        check(CellError::Unreachable("connection refused".into()), &["connection refused", "hanse dev", "--context"]);
+        check(refused(403, &format!("forbidden: {CLOSED}")), &["no such workspace", "get workspaces"]);
+        check(refused(403, "cells is forbidden"), &["the server refuses: cells is forbidden"]);
+        check(refused(401, "Unauthorized"), &["does not know you", "hanse kubeconfig create"]);
+        check(CellError::Unusable("no authority".into()), &["cannot be asked: no authority"]);
+    }
 }

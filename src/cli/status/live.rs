@@ -1,13 +1,13 @@
 //! The picture on a terminal, drawn anew twice a second, with how far behind each cell was before.
 
-use super::picture::{Picture, Row};
+use super::picture::{NO_CELLS, Picture, Row};
 use super::{Failure, look};
 use crate::fleet::api::CellApi;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::Line;
-use ratatui::widgets::{Paragraph, Row as TableRow, Sparkline, Table};
+use ratatui::widgets::{Paragraph, Row as TableRow, Sparkline, Table, Wrap};
 use ratatui::{DefaultTerminal, Frame};
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, IsTerminal};
@@ -21,7 +21,14 @@ const EVERY: Duration = Duration::from_millis(500);
 const REMEMBERED: usize = 240;
 
 /// Wide enough for a trend, and leaves room for the rest on 80 columns.
-const TREND_WIDTH: u16 = 16;
+const TREND_WIDTH_MIN: u16 = 16;
+/// Wider ones would say no more.
+const TREND_WIDTH_MAX: u16 = 60;
+
+/// Columns that hold numbers or one word, as wide as their headings.
+const HEADINGS: [(&str, u16); 7] =
+    [("CELL", 4), ("READY", 7), ("REGION", 6), ("DESIRED", 7), ("APPLIED", 7), ("FAILED", 6), ("LAG", 5)];
+const GAP: u16 = 2;
 
 pub(super) fn watch(runtime: &Runtime, hub: &Arc<dyn CellApi>) -> Result<(), Failure> {
     if !io::stdout().is_terminal() {
@@ -76,12 +83,19 @@ impl Screen {
     }
 
     fn draw(&self, frame: &mut Frame<'_>) {
-        let [top, middle, bottom] =
-            Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)]).areas(frame.area());
+        let rows = u16::try_from(self.picture.rows.len()).unwrap_or(u16::MAX);
+        let heights = [Constraint::Length(2), Constraint::Max(rows.saturating_add(2)), Constraint::Fill(1)];
+        let [top, middle, below] = Layout::vertical(heights).areas(frame.area());
+        let [below, bottom] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(below);
         frame.render_widget(Line::from(self.picture.headline()).bold(), top);
-        let [table, trends] = Layout::horizontal([Constraint::Min(40), Constraint::Length(TREND_WIDTH)]).areas(middle);
-        frame.render_widget(self.table(), table);
+        let widths = self.widths();
+        let wide = widths.iter().sum::<u16>() + GAP * 7;
+        let trend = Constraint::Max(TREND_WIDTH_MAX);
+        let table = Constraint::Length(wide.min(middle.width.saturating_sub(TREND_WIDTH_MIN)));
+        let [table, trends] = Layout::horizontal([table, trend]).areas(middle);
+        frame.render_widget(self.table(widths), table);
         self.draw_trends(frame, trends);
+        frame.render_widget(Paragraph::new(self.notes()).wrap(Wrap { trim: false }), below);
         let last = match &self.trouble {
             Some(trouble) => Line::from(trouble.as_str()).fg(Color::Red),
             None => Line::from("q ends").dim(),
@@ -89,29 +103,43 @@ impl Screen {
         frame.render_widget(Paragraph::new(last), bottom);
     }
 
-    fn table(&self) -> Table<'_> {
-        let widths = [
-            Constraint::Fill(2),
-            Constraint::Length(7),
-            Constraint::Fill(2),
-            Constraint::Length(7),
-            Constraint::Length(7),
-            Constraint::Length(6),
-            Constraint::Length(5),
-        ];
-        let header = TableRow::new(["CELL", "READY", "REGION", "DESIRED", "APPLIED", "FAILED", "LAG"]).dim();
-        Table::new(self.picture.rows.iter().map(line), widths).header(header)
+    /// What is not as it should be, below the table.
+    fn notes(&self) -> String {
+        if self.picture.rows.is_empty() { NO_CELLS.to_owned() } else { self.picture.notes().join("\n") }
+    }
+
+    /// As wide as what is in the columns.
+    fn widths(&self) -> [u16; 7] {
+        let mut widths = HEADINGS.map(|(_, width)| width);
+        for row in &self.picture.rows {
+            let wide = |text: &str| u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
+            (widths[0], widths[2]) = (widths[0].max(wide(&row.name)), widths[2].max(wide(&row.region)));
+        }
+        widths
+    }
+
+    fn table(&self, widths: [u16; 7]) -> Table<'_> {
+        let header = TableRow::new(HEADINGS.map(|(name, _)| name)).dim();
+        let widths = widths.map(Constraint::Length);
+        Table::new(self.picture.rows.iter().map(line), widths).header(header).column_spacing(GAP)
     }
 
     fn draw_trends(&self, frame: &mut Frame<'_>, area: Rect) {
         frame.render_widget(Line::from("LAG, 2 MINUTES").dim(), Rect { height: 1.min(area.height), ..area });
         for (row, at) in self.picture.rows.iter().zip(area.y + 1..area.bottom()) {
             let lags: Vec<u64> = self.lags.get(&row.name).into_iter().flatten().copied().collect();
-            let shown = lags.len().saturating_sub(usize::from(area.width));
-            let trend = Sparkline::default().data(lags[shown..].to_vec()).style(Style::new().fg(Color::Cyan));
+            let trend = Sparkline::default().data(trend(&lags, area.width)).style(Style::new().fg(Color::Cyan));
             frame.render_widget(trend, Rect { y: at, height: 1, ..area });
         }
     }
+}
+
+/// All of the past in so many columns: the most of each stretch of time, the newest last.
+fn trend(lags: &[u64], width: u16) -> Vec<u64> {
+    let stretch = REMEMBERED.div_ceil(usize::from(width.max(1)));
+    let mut most: Vec<u64> = lags.rchunks(stretch).map(|some| some.iter().copied().max().unwrap_or_default()).collect();
+    most.reverse();
+    most
 }
 
 fn line(row: &Row) -> TableRow<'_> {
@@ -135,7 +163,7 @@ mod tests {
     fn drawn(width: u16) -> String {
         let mut screen = Screen::default();
         (0..3).for_each(|_| screen.show(example()));
-        let mut terminal = Terminal::new(TestBackend::new(width, 8)).unwrap();
+        let mut terminal = Terminal::new(TestBackend::new(width, 10)).unwrap();
         terminal.draw(|frame| screen.draw(frame)).unwrap();
         terminal.backend().to_string()
     }
@@ -147,8 +175,17 @@ mod tests {
             assert!(text.contains("1 of 2 cells ready") && text.contains("q ends"), "{text}");
             let dfw = text.lines().find(|line| line.contains("dfw")).unwrap();
             let words: Vec<&str> = dfw.trim_matches('"').split_whitespace().collect();
-            assert_eq!(words, ["dfw", "False", "eu", "2", "1", "0", "1", "███"], "{text}");
+            assert_eq!(words, ["dfw", "False", "eu", "2", "1", "0", "1", "█"], "{text}");
+            assert!(text.contains("dfw is not ready: no answer"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_trend_shows_all_of_the_past_however_narrow() {
+        let lags: Vec<u64> = (0..240).collect();
+        assert_eq!(trend(&lags, 4), [59, 119, 179, 239]);
+        assert_eq!(trend(&lags[..90], 4), [29, 89]);
+        assert_eq!((trend(&lags, 240).len(), trend(&lags, 300).len(), trend(&[], 8).len()), (240, 240, 0));
     }
 
     #[test]

@@ -11,7 +11,12 @@ pub(super) struct Picture {
     /// Objects that a decision was made about, and those of them that are in trouble.
     pub(super) placed: usize,
     pub(super) troubled: usize,
+    /// What is not as it should be, and what to look at next.
+    notes: Vec<String>,
 }
+
+/// More than fit below a table are counted.
+const NOTES_MAX: usize = 8;
 
 /// One cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +34,10 @@ pub(super) struct Row {
 }
 
 impl Row {
+    fn note(&self) -> Option<String> {
+        (self.ready != "True").then(|| format!("{} is not ready: {}", self.name, self.why))
+    }
+
     /// What is still on its way, there or back.
     pub(super) fn lag(&self) -> usize {
         self.desired.abs_diff(self.applied + self.failed)
@@ -42,9 +51,14 @@ fn word(value: &Value) -> String {
 impl Picture {
     pub(super) fn of(cells: &[Value], placements: &[Value], copies: &[Value]) -> Self {
         let mut rows: BTreeMap<String, Row> = cells.iter().map(row).map(|row| (row.name.clone(), row)).collect();
+        let mut notes: Vec<String> = rows.values().filter_map(Row::note).collect();
         let mut troubled = 0;
         for placement in placements {
-            troubled += usize::from(placement["status"]["troubles"][0].is_object());
+            let trouble = &placement["status"]["troubles"][0];
+            if trouble.is_object() {
+                troubled += 1;
+                notes.push(note(&placement["spec"]["source"], &word(&trouble["message"])));
+            }
             for cell in placement["spec"]["cells"].as_array().into_iter().flatten() {
                 if let Some(row) = rows.get_mut(cell["name"].as_str().unwrap_or_default()) {
                     row.desired += 1;
@@ -56,35 +70,50 @@ impl Picture {
             // Namespaces go along with what is in them; nobody decided about them.
             row.desired += usize::from(copy["spec"]["object"]["kind"] == "Namespace");
             row.applied += usize::from(copy["status"]["applied"] == "True");
-            row.failed += usize::from(copy["status"]["applied"] == "False");
+            if copy["status"]["applied"] == "False" {
+                row.failed += 1;
+                notes.push(note(&copy["spec"]["source"], &format!("{} refuses it", row.name)));
+            }
         }
-        Self { rows: rows.into_values().collect(), placed: placements.len(), troubled }
+        Self { rows: rows.into_values().collect(), placed: placements.len(), troubled, notes }
+    }
+
+    /// What is not as it should be: a few lines, however much that is.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut shown: Vec<String> = self.notes.iter().take(NOTES_MAX).cloned().collect();
+        if self.notes.len() > NOTES_MAX {
+            shown.push(format!("and {} more", self.notes.len() - NOTES_MAX));
+        }
+        shown
     }
 
     pub(super) fn headline(&self) -> String {
         let ready = self.rows.iter().filter(|row| row.ready == "True").count();
         let lag: usize = self.rows.iter().map(Row::lag).sum();
         let trouble = if self.troubled == 0 { String::new() } else { format!(", {} in trouble", self.troubled) };
-        format!(
-            "{ready} of {} cells ready; {} objects placed{trouble}; {lag} on their way",
-            self.rows.len(),
-            self.placed
-        )
+        let objects = if self.placed == 1 { "object" } else { "objects" };
+        let (cells, placed) = (self.rows.len(), self.placed);
+        format!("{ready} of {cells} cells ready; {placed} {objects} placed{trouble}; {lag} on the way")
     }
 
     pub(super) fn table(&self) -> String {
         if self.rows.is_empty() {
-            return "no cells in this workspace; `hanse cell join NAME --cell-kubeconfig FILE` makes one\n".to_owned();
+            return format!("{NO_CELLS}\n");
         }
-        let header = ["CELL", "READY", "REGION", "DESIRED", "APPLIED", "FAILED", "LAG", "WHY"].map(str::to_owned);
+        let header = ["CELL", "READY", "REGION", "DESIRED", "APPLIED", "FAILED", "LAG"].map(str::to_owned);
         let line = |row: &Row| {
             let numbers = [row.desired, row.applied, row.failed, row.lag()].map(|number| number.to_string());
             let [desired, applied, failed, lag] = numbers;
             let (name, ready, region) = (row.name.clone(), row.ready.clone(), row.region.clone());
-            [name, ready, region, desired, applied, failed, lag, row.why.clone()]
+            [name, ready, region, desired, applied, failed, lag]
         };
-        let rows: Vec<[String; 8]> = std::iter::once(header).chain(self.rows.iter().map(line)).collect();
-        format!("{}\n\n{}", self.headline(), columns(&rows))
+        let rows: Vec<[String; 7]> = std::iter::once(header).chain(self.rows.iter().map(line)).collect();
+        let mut text = format!("{}\n\n{}", self.headline(), columns(&rows));
+        let notes = self.notes();
+        if !notes.is_empty() {
+            text = format!("{text}\n{}\n", notes.join("\n"));
+        }
+        text
     }
 
     pub(super) fn report(&self) -> Value {
@@ -95,6 +124,20 @@ impl Picture {
         let cells: Vec<Value> = self.rows.iter().map(cell).collect();
         json!({ "cells": cells, "placed": self.placed, "troubled": self.troubled })
     }
+}
+
+/// Whoever looks into a workspace without any may have meant another one.
+pub(super) const NO_CELLS: &str = "no cells in this workspace; `hanse cell join NAME --cell-kubeconfig FILE` makes one, \
+                                   `hanse cell list` shows those of all workspaces";
+
+/// What is wrong with an object, and how to learn more.
+fn note(source: &Value, what: &str) -> String {
+    let (kind, name) = (word(&source["kind"]), word(&source["name"]));
+    let within = match word(&source["namespace"]).as_str() {
+        "" => String::new(),
+        namespace => format!(" -n {namespace}"),
+    };
+    format!("{kind} {name}: {what}; see: hanse explain {}/{name}{within}", kind.to_lowercase())
 }
 
 fn row(cell: &Value) -> Row {
@@ -131,14 +174,31 @@ pub(super) mod tests {
     #[test]
     fn what_is_on_its_way_is_the_difference_between_what_should_be_and_what_is() {
         let expected = "\
-1 of 2 cells ready; 1 objects placed; 1 on their way
+1 of 2 cells ready; 1 object placed; 1 on the way
 
-CELL   READY   REGION   DESIRED   APPLIED   FAILED   LAG   WHY
+CELL   READY   REGION   DESIRED   APPLIED   FAILED   LAG
 ams    True    eu       2         2         0        0
-dfw    False   eu       2         1         0        1     no answer
+dfw    False   eu       2         1         0        1
+
+dfw is not ready: no answer
 ";
         assert_eq!(example().table(), expected);
         assert_eq!(example().report()["cells"][1]["lag"], 1);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_how_to_learn_more_and_never_fills_the_screen() {
+        let source = json!({ "kind": "Job", "name": "j", "namespace": "n" });
+        let troubles = json!([{ "reason": "NoCellFits", "message": "none fits" }]);
+        let placement = json!({ "spec": { "source": source }, "status": { "troubles": troubles } });
+        let cell = json!({ "metadata": { "name": "a" },
+            "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
+        let copy = json!({ "spec": { "cell": { "name": "a" }, "source": source }, "status": { "applied": "False" } });
+        let picture = Picture::of(std::slice::from_ref(&cell), std::slice::from_ref(&placement), &[copy]);
+        let next = "see: hanse explain job/j -n n";
+        assert_eq!(picture.notes(), [format!("Job j: none fits; {next}"), format!("Job j: a refuses it; {next}")]);
+        let many = Picture::of(&[cell], &vec![placement; 30], &[]);
+        assert_eq!((many.notes().len(), many.notes()[8].as_str()), (9, "and 22 more"));
     }
 
     #[test]

@@ -1,0 +1,238 @@
+//! What is known of an object, as a tree for a person and as a report for a program.
+
+use super::hint::{against, near_misses};
+use super::{Known, items, word};
+use crate::cli::cell::hub;
+use crate::syncer::mark;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// What is said of one cell that was chosen.
+struct Chosen<'a> {
+    name: &'a str,
+    replicas: Option<i64>,
+    because: Vec<&'a str>,
+    copy: Option<&'a Value>,
+    /// Why the cell is not ready.
+    away: Option<String>,
+}
+
+impl Chosen<'_> {
+    /// How far the copy is: one word, and what else there is to say.
+    fn state(&self) -> (String, Option<String>) {
+        let Some(copy) = self.copy else { return ("not sent yet".to_owned(), None) };
+        let status = &copy["status"];
+        let told = Some(word(&status["message"])).filter(|message| !message.is_empty()).map(str::to_owned);
+        match (word(&status["applied"]), word(&status["reason"])) {
+            ("True", _) => ("applied".to_owned(), told),
+            ("False", reason) if !reason.is_empty() => (format!("failed: {reason}"), told),
+            ("False", _) => ("failed".to_owned(), told),
+            _ => ("being sent".to_owned(), told),
+        }
+    }
+
+    fn branch(&self) -> Branch {
+        let replicas = self.replicas.map(|number| format!(", replicas {number}")).unwrap_or_default();
+        let (state, message) = self.state();
+        let mut leaves = vec![format!("because of {}", self.because.join(", "))];
+        leaves.extend(message);
+        if let Some(why) = &self.away {
+            leaves.push(format!("the cell is not ready: {why}"));
+            leaves.push("see: hanse cell list".to_owned());
+        }
+        (format!("{}: {state}{replicas}", self.name), leaves)
+    }
+}
+
+fn chosen(known: &Known) -> Vec<Chosen<'_>> {
+    let cells = items(&known.placement["spec"]["cells"]).iter();
+    let copy_in = |name: &Value| known.copies.iter().find(|copy| copy["spec"]["cell"]["name"] == *name);
+    let away = |name: &Value| {
+        let cell = known.cells.iter().find(|cell| cell["metadata"]["name"] == *name)?;
+        (!hub::is_ready(cell)).then(|| hub::why_not(cell))
+    };
+    cells
+        .map(|cell| Chosen {
+            name: word(&cell["name"]),
+            replicas: cell["replicas"].as_i64(),
+            because: items(&cell["because"]).iter().map(word).collect(),
+            copy: copy_in(&cell["name"]),
+            away: away(&cell["name"]),
+        })
+        .collect()
+}
+
+/// The same for programs.
+pub(super) fn report(known: &Known) -> Value {
+    let cell = |chosen: &Chosen<'_>| {
+        let (state, message) = chosen.state();
+        json!({ "name": chosen.name, "replicas": chosen.replicas, "because": chosen.because, "state": state,
+            "message": message, "observed": chosen.copy.map(|copy| &copy["status"]["observed"]) })
+    };
+    let cells: Vec<Value> = chosen(known).iter().map(cell).collect();
+    let status = &known.placement["status"];
+    json!({ "object": known.object["metadata"]["name"], "kind": known.object["kind"], "cells": cells,
+        "refused": items(&status["refused"]), "troubles": items(&status["troubles"]) })
+}
+
+/// A line, and those below it.
+type Branch = (String, Vec<String>);
+
+pub(super) fn tree(known: &Known) -> String {
+    let meta = &known.object["metadata"];
+    let mut text = format!("{} {}", word(&known.object["kind"]), word(&meta["name"]));
+    if let Some(namespace) = meta["namespace"].as_str() {
+        let _ = write!(text, " in namespace {namespace}");
+    }
+    let (about, branches) = match known.placement.is_null() {
+        false => placed(known),
+        true if !meta["annotations"][mark::SOURCE_UID].is_null() => copied(&known.object),
+        true => unplaced(known),
+    };
+    let _ = writeln!(text, ": {about}");
+    draw(&mut text, &branches);
+    text
+}
+
+fn placed(known: &Known) -> (String, Vec<Branch>) {
+    let chosen = chosen(known);
+    let mut branches: Vec<Branch> = chosen.iter().map(Chosen::branch).collect();
+    let status = &known.placement["status"];
+    for trouble in items(&status["troubles"]) {
+        branches.push((format!("trouble: {}", word(&trouble["reason"])), vec![word(&trouble["message"]).to_owned()]));
+    }
+    let refused = items(&status["refused"]);
+    if !refused.is_empty() {
+        let line = |one: &Value| format!("{}: {} ({})", word(&one["cell"]), word(&one["reason"]), word(&one["rule"]));
+        let mut leaves: Vec<String> = refused.iter().map(line).collect();
+        let all = status["refusals"].as_u64().and_then(|all| usize::try_from(all).ok()).unwrap_or(leaves.len());
+        if all > leaves.len() {
+            leaves.push(format!("and {} more", all - leaves.len()));
+        }
+        leaves.extend(against(refused).into_iter().map(str::to_owned));
+        branches.push(("refused".to_owned(), leaves));
+    }
+    (format!("in {} of {} cells", chosen.len(), known.cells.len()), branches)
+}
+
+/// Somebody asks in a cell.
+fn copied(object: &Value) -> (String, Vec<Branch>) {
+    let said = |key: &str| word(&object["metadata"]["annotations"][key]);
+    let (workspace, source) = (said(mark::SOURCE_WORKSPACE), said(mark::SOURCE_NAME));
+    let (namespace, name) = source.split_once('/').unwrap_or(("", source));
+    let kind = word(&object["kind"]).to_lowercase();
+    let within = if namespace.is_empty() { String::new() } else { format!(" -n {namespace}") };
+    let next = format!("see: hanse explain {kind}/{name}{within} --workspace {workspace}");
+    (
+        "a copy; where it goes is decided elsewhere".to_owned(),
+        vec![(format!("it comes from workspace {workspace}"), vec![next])],
+    )
+}
+
+fn unplaced(known: &Known) -> (String, Vec<Branch>) {
+    let (why, mut leaves, next) = match known.cells.len() {
+        0 => ("there are no cells in this workspace", Vec::new(), "hanse cell join NAME --cell-kubeconfig FILE"),
+        _ => (
+            "no rule speaks of it",
+            near_misses(&known.object, &known.rules),
+            "kubectl get federationrules,propagationpolicies,clusterpropagationpolicies -A",
+        ),
+    };
+    leaves.push(format!("see: {next}"));
+    ("nowhere".to_owned(), vec![(why.to_owned(), leaves)])
+}
+
+fn draw(text: &mut String, branches: &[Branch]) {
+    for (at, (branch, leaves)) in branches.iter().enumerate() {
+        let last = at + 1 == branches.len();
+        let _ = writeln!(text, "{} {branch}", if last { "└─" } else { "├─" });
+        for (at, leaf) in leaves.iter().enumerate() {
+            let (stem, tip) = (if last { "  " } else { "│ " }, if at + 1 == leaves.len() { "└─" } else { "├─" });
+            let _ = writeln!(text, "{stem} {tip} {leaf}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(placement: Value, copies: Vec<Value>, cells: Vec<Value>) -> Known {
+        let object = json!({ "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": { "name": "web", "namespace": "shop", "uid": "u" } });
+        let rule = json!({ "metadata": { "name": "other" },
+            "spec": { "objects": [{ "apiVersion": "apps/v1", "kind": "Deployment", "name": "api" }] } });
+        Known { object, placement, copies, cells, rules: vec![rule] }
+    }
+
+    fn copy(cell: &str, status: Value) -> Value {
+        json!({ "spec": { "cell": { "name": cell } }, "status": status })
+    }
+
+    fn cell(name: &str, ready: &str) -> Value {
+        let ready = json!([{ "type": "Ready", "status": ready, "message": "no answer" }]);
+        json!({ "metadata": { "name": name }, "spec": {}, "status": { "conditions": ready } })
+    }
+
+    #[test]
+    fn every_cell_is_told_with_how_far_it_is_and_every_refusal_with_its_reason() {
+        let placement = json!({
+            "spec": { "cells": [
+                { "name": "ams", "replicas": 3, "because": ["rule web"] },
+                { "name": "dfw", "replicas": 3, "because": ["rule web"] },
+                { "name": "gru", "because": ["rule web"] },
+            ] },
+            "status": { "refusals": 3, "troubles": [],
+                "refused": [{ "cell": "nrt", "rule": "web", "reason": "it is not ready" }] },
+        });
+        let failed = json!({ "applied": "False", "reason": "Invalid", "message": "spec.x: not known" });
+        let copies = vec![copy("ams", json!({ "applied": "True" })), copy("dfw", failed)];
+        let cells = vec![cell("ams", "False"), cell("dfw", "True"), cell("gru", "True"), cell("nrt", "False")];
+        let known = known(placement, copies, cells);
+        let expected = "\
+Deployment web in namespace shop: in 3 of 4 cells
+├─ ams: applied, replicas 3
+│  ├─ because of rule web
+│  ├─ the cell is not ready: no answer
+│  └─ see: hanse cell list
+├─ dfw: failed: Invalid, replicas 3
+│  ├─ because of rule web
+│  └─ spec.x: not known
+├─ gru: not sent yet
+│  └─ because of rule web
+└─ refused
+   ├─ nrt: it is not ready (web)
+   ├─ and 2 more
+   └─ see: hanse cell list
+";
+        assert_eq!(tree(&known), expected);
+        assert_eq!(report(&known)["cells"][1]["state"], "failed: Invalid");
+    }
+
+    #[test]
+    fn what_is_nowhere_is_told_with_what_to_look_at_next() {
+        let nowhere = tree(&known(Value::Null, Vec::new(), Vec::new()));
+        assert!(nowhere.contains("there are no cells") && nowhere.contains("hanse cell join"), "{nowhere}");
+        let expected = "\
+Deployment web in namespace shop: nowhere
+└─ no rule speaks of it
+   ├─ rule other speaks of Deployments, but only of api
+   └─ see: kubectl get federationrules,propagationpolicies,clusterpropagationpolicies -A
+";
+        assert_eq!(tree(&known(Value::Null, Vec::new(), vec![cell("ams", "True")])), expected);
+    }
+
+    #[test]
+    fn whoever_asks_in_a_cell_is_told_where_to_ask() {
+        let mut known = known(Value::Null, Vec::new(), Vec::new());
+        known.object["metadata"]["annotations"] = json!({
+            mark::SOURCE_UID: "u", mark::SOURCE_WORKSPACE: "root:default", mark::SOURCE_NAME: "shop/web",
+        });
+        let expected = "\
+Deployment web in namespace shop: a copy; where it goes is decided elsewhere
+└─ it comes from workspace root:default
+   └─ see: hanse explain deployment/web -n shop --workspace root:default
+";
+        assert_eq!(tree(&known), expected);
+    }
+}
