@@ -95,6 +95,12 @@ async fn a_project_that_goes_leaves_nothing_in_cells() {
         stage.get("root:dfw", "", "v1", "configmaps", Some(&in_cell), "x").await.filter(|_| !deployed.is_empty())
     };
     stage.eventually("it is in the cell", there).await;
+    stage.apply("root:beta", &deployment("web", "dfw")).await;
+    let both = async |stage: &Stage| {
+        let deployed = stage.list("root:dfw", COMPUTE, "v1alpha", DEPLOYMENTS, "WorkloadDeployment").await;
+        (deployed.len() == 2).then_some(())
+    };
+    stage.eventually("so is what another project has of the same kind", both).await;
     stage.delete("root", ("tenancy.kcp.io", "v1alpha1", "workspaces"), None, "alpha").await;
     let gone = async |stage: &Stage| {
         let workspace = stage.get("root", "tenancy.kcp.io", "v1alpha1", "workspaces", None, "alpha").await;
@@ -102,7 +108,11 @@ async fn a_project_that_goes_leaves_nothing_in_cells() {
     };
     stage.eventually("the project is gone", gone).await;
     assert_eq!(stage.get("root:dfw", "", "v1", "namespaces", None, &in_cell).await, None);
-    assert_eq!(definition(&stage, "root:dfw").await, None);
+    let left = stage.list("root:dfw", COMPUTE, "v1alpha", DEPLOYMENTS, "WorkloadDeployment").await;
+    assert_eq!(left.len(), 1, "what is of the other project stays, and so does its kind");
+    let copy = recorded(&stage, "root:beta", CRDS.2).await.unwrap();
+    let kind = definition(&stage, "root:dfw").await.unwrap();
+    assert_eq!(copy["status"]["uid"], kind["metadata"]["uid"], "which is that project's now");
     stage.end().await;
 }
 

@@ -265,6 +265,9 @@ impl Worker {
     async fn withdraw(&self, id: &CopyId, record: &Object) -> Result<Action, ApiError> {
         let place = records::cell_place(record, self.session.served(records::resource(record)));
         if self.is_still_needed(&place) {
+            if self.hand_over(id, &place).await? {
+                return records::forget(&self.client, id).await.map(|()| Action::Done);
+            }
             return Ok(Action::After(NEEDED));
         }
         let mut uid = record.text(&["status", "uid"]).to_owned();
@@ -299,6 +302,20 @@ impl Worker {
             return false;
         };
         self.ledger.number_of(&self.session.cell, group, plural) > 0
+    }
+
+    /// Lets somebody else have a definition who found it there and needs it still.
+    async fn hand_over(&self, id: &CopyId, place: &CellPlace) -> Result<bool, ApiError> {
+        let object = [place.resource.group.as_str(), &place.resource.plural, "", &place.name];
+        for other in self.ledger.of_object(&self.session.cell, object).into_iter().filter(|other| other != id) {
+            let wish = self.wishes.of(&other, &self.session).await?.filter(|wish| wish.problem.is_none());
+            let record = records::get(&self.client, &other).await?.filter(|record| !record.is_deleting());
+            if let (Some(wish), Some(record)) = (wish, record) {
+                self.apply(&other, &wish, &record).await?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Leaves it in the cell, as if nobody had ever put it there.
