@@ -28,6 +28,8 @@ GO_BUILD_FLAGS = -trimpath -ldflags "-s -w $(KUBE_SAYS)"
 PYTHON_DIR := $(CURDIR)/target/tools/python
 PYTHON := $(PYTHON_DIR)/bin/python
 PYTHON_CLIENT := kubernetes==37.0.2
+# A terminal that can be read, for what the book shows of one.
+PYTHON_TERMINAL := pyte==0.8.2
 
 # What `make e2e` and `make conformance` run against: a command that takes a folder for its data and puts
 # admin.kubeconfig there. SERVER=tests/peers/kube.sh is a real kube-apiserver.
@@ -55,7 +57,7 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces measure \
-	build-tools test-tools tools e2e federation newcomer aggregation aggregation-front conformance differential server need-go
+	build-tools test-tools tools e2e federation newcomer docs-test docs-reference deploy-test aggregation aggregation-front conformance differential server need-go
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +97,15 @@ aggregation: tools test-tools server ## Put the server behind a real kube-apiser
 
 newcomer: $(TOOLS)/kubectl build-tools server ## Type what `hanse dev` prints, and try every example
 	TOOLS=$(TOOLS) HANSE=$(HANSE) python3 tests/newcomer/newcomer.py
+
+docs-test: tools test-tools server $(PYTHON) ## Type every command of the book and of the examples, and compare what comes (PAGE=quickstart)
+	TOOLS=$(TOOLS) HANSE=$(HANSE) $(PYTHON) tests/newcomer/docs.py $(PAGE)
+
+docs-reference: build-tools ## Write the reference of the book anew, from the definitions of our own kinds
+	DOCS_REFERENCE=write $(CARGO) test --workspace $(FEATURES) --test all docs::the_reference
+
+deploy-test: tools test-tools server ## Hold the chart and the kustomization against a real kube-apiserver, and their flags against the server
+	TOOLS=$(TOOLS) tests/peers/with.sh tests/peers/kube.sh env HANSE=$(HANSE) TOOLS=$(TOOLS) tests/deploy/deploy.sh
 
 federation-three: tools test-tools server ## Federate into three real kube-apiservers from a server that is killed again and again (RACES=1000 KILLS=5)
 	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/three.sh
@@ -168,7 +179,7 @@ tools: $(KUBE) $(TOOLS)/etcd ## Build the real Kubernetes programs that tests ne
 
 $(PYTHON):
 	python3 -m venv $(PYTHON_DIR)
-	$(PYTHON) -m pip install --quiet $(PYTHON_CLIENT)
+	$(PYTHON) -m pip install --quiet $(PYTHON_CLIENT) $(PYTHON_TERMINAL)
 
 # An etcd of its own: with one older than 3.4.31 a kube-apiserver switches off what clients expect of it by now.
 $(TOOLS)/etcd: tests/peers/go.mod tests/peers/go.sum | need-go

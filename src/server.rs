@@ -228,7 +228,8 @@ fn catalog() -> Catalog {
     Catalog::given(&Arc::new(Catalog::builtin()), own_definitions())
 }
 
-fn own_definitions() -> impl Iterator<Item = Object> {
+/// The definitions of our own kinds, and of those that come from kcp and Karmada.
+pub fn own_definitions() -> impl Iterator<Item = Object> {
     let ours = [native::definitions::definitions(), karmada::definitions::definitions(), apis::definitions::all()];
     let ours = ours.into_iter().flatten().filter_map(|definition| Object::try_from(definition).ok());
     definitions().chain(ours)

@@ -3,6 +3,7 @@
 
 mod architecture;
 mod cli;
+mod docs;
 mod simulation;
 mod sources;
 mod story;

@@ -25,7 +25,7 @@ pub const OWNER: &str = "federation.hanse.dev/owner";
 
 /// Every definition of this file.
 pub fn all() -> Vec<Value> {
-    vec![placements(), copies()]
+    vec![super::describe(placements()), super::describe(copies())]
 }
 
 /// What a definition is made of besides what all have in common.

@@ -4,12 +4,14 @@
 
 pub mod change;
 pub mod definitions;
+mod describe;
 pub mod fnv;
 mod kind;
 pub mod kinds;
 mod path;
 pub mod quantity;
 
+pub use describe::describe;
 pub use kind::Kind;
 pub use path::{FieldPath, PathError};
 

@@ -5,56 +5,12 @@
 
 import json
 import os
-import pty
-import re
-import select
 import subprocess
 import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-EXAMPLES = os.path.join(HERE, "..", "..", "examples")
-HANSE = os.path.abspath(os.environ["HANSE"])
-ENVIRONMENT = dict(os.environ, PATH=os.path.abspath(os.environ["TOOLS"]) + os.pathsep + os.environ["PATH"])
-PATIENCE = 60
-
-
-class Terminal:
-    """A program on a terminal of its own."""
-
-    def __init__(self, *command):
-        self.text = ""
-        self.pid, self.screen = pty.fork()
-        if self.pid == 0:
-            os.execve(command[0], command, ENVIRONMENT)
-
-    def until(self, pattern):
-        deadline = time.monotonic() + PATIENCE
-        while not re.search(pattern, self.text):
-            left = deadline - time.monotonic()
-            ready, _, _ = select.select([self.screen], [], [], max(left, 0))
-            if not ready:
-                raise AssertionError(f"{pattern!r} never came:\n{self.text}")
-            try:
-                self.text += os.read(self.screen, 65536).decode()
-            except OSError:
-                raise AssertionError(f"it ended before {pattern!r}:\n{self.text}") from None
-        return self.text
-
-    def interrupt(self):
-        os.write(self.screen, b"\x03")
-        try:
-            while os.read(self.screen, 65536):
-                pass
-        except OSError:
-            pass
-        _, status = os.waitpid(self.pid, 0)
-        return os.waitstatus_to_exitcode(status)
-
-
-def plain(text):
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n")
+from stage import ENVIRONMENT, EXAMPLES, HANSE, PATIENCE, Terminal, plain
 
 
 def shell(script):

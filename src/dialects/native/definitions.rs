@@ -1,5 +1,6 @@
 //! What FederationRules and Cells look like.
 
+use crate::apis;
 use crate::dialects::karmada::definitions::override_rule;
 use crate::dialects::schema::Defined;
 use crate::dialects::schema::at_least;
@@ -25,7 +26,7 @@ pub const GROUP: &str = "federation.hanse.dev";
 
 /// Both of them.
 pub fn definitions() -> Vec<Value> {
-    vec![cell(), rule()]
+    vec![apis::describe(cell()), apis::describe(rule())]
 }
 
 fn cell() -> Value {
