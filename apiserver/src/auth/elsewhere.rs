@@ -3,6 +3,7 @@
 use super::User;
 use super::attributes::{Attributes, Objects, What};
 use super::rules::Decision;
+use super::selectors::Understood;
 use crate::place::Workspace;
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -82,12 +83,20 @@ fn of_objects(wanted: &Attributes<'_>, objects: Objects<'_>) -> Value {
         ("name", name),
     ];
     let said = all.into_iter().filter(|(_, word)| !word.is_empty());
-    Value::Object(said.map(|(field, word)| (field.to_owned(), word.into())).collect())
+    let mut told: Map<String, Value> = said.map(|(field, word)| (field.to_owned(), word.into())).collect();
+    let selectors = [("fieldSelector", wanted.selectors.fields()), ("labelSelector", wanted.selectors.labels())];
+    for (field, Understood { requirements, .. }) in selectors {
+        if !requirements.is_empty() {
+            told.insert(field.to_owned(), json!({ "requirements": requirements }));
+        }
+    }
+    Value::Object(told)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::{Selector, Selectors};
 
     #[test]
     fn a_question_says_all_that_is_known_and_nothing_else() {
@@ -105,5 +114,28 @@ mod tests {
         let spec = json!({ "user": "system:anonymous", "groups": ["system:unauthenticated"],
             "nonResourceAttributes": { "path": "/x", "verb": "get" } });
         assert_eq!(question, Question { foreign: true, path: Some("/x".to_owned()), spec });
+    }
+
+    #[test]
+    fn a_question_says_which_objects_as_far_as_it_is_understood() {
+        let check = |fields: &str, labels: &str, expected: Value| {
+            let selectors = Selectors { fields: Selector::Text(fields), labels: Selector::Text(labels) };
+            let objects = Objects { resource: "pods", ..Objects::default() };
+            let wanted = Attributes { selectors, ..Attributes::objects("list", objects) };
+            let spec = Question::new(&User::anonymous(), &Workspace::new("w"), &wanted).spec;
+            let told = spec["resourceAttributes"].as_object().unwrap().clone();
+            let told: Map<String, Value> = told.into_iter().filter(|(field, _)| field.ends_with("Selector")).collect();
+            assert_eq!(Value::Object(told), expected, "{fields} {labels}");
+        };
+        let one =
+            |key: &str, value: &str| json!({ "requirements": [{ "key": key, "operator": "In", "values": [value] }] });
+        check("", "", json!({}));
+        check(
+            "metadata.name=x",
+            "a=b",
+            json!({ "fieldSelector": one("metadata.name", "x"), "labelSelector": one("a", "b") }),
+        );
+        check("nonsense", "a=b", json!({ "labelSelector": one("a", "b") }));
+        check("", "n>4", json!({}));
     }
 }

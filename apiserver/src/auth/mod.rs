@@ -14,6 +14,7 @@ pub mod impersonation;
 mod published;
 mod rule;
 mod rules;
+mod selectors;
 mod tokens;
 mod x509;
 
@@ -25,6 +26,7 @@ pub use elsewhere::{Elsewhere, Question};
 pub use published::PublicKey;
 pub use rule::Rule;
 pub use rules::{Decision, RoleError, Rulebook, Rules, StoredRole, aggregate};
+pub use selectors::{Selector, Selectors, Understood};
 pub use tokens::{Audience, Bound, Claims, KeyError, Keys, TokenIssuer};
 pub use x509::{CertificateError, uri_of_workspace, user_of_certificate};
 

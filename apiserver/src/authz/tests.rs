@@ -1,7 +1,7 @@
 //! Who is asked, how often, and what the answers mean.
 
 use super::*;
-use crate::auth::{Attributes, Objects, User};
+use crate::auth::{Attributes, Objects, Selector, Selectors, User};
 use crate::hooks::Endpoint;
 use crate::hooks::call::{CallError, CallWebhook};
 use crate::place::Workspace;
@@ -63,6 +63,32 @@ async fn an_answer_counts_for_as_long_as_it_lasts() {
         }
         assert_eq!(oracle.asked.lock()[0]["spec"]["extra"]["authorization.kubernetes.io/cluster-name"], json!(["w"]));
     }
+}
+
+#[tokio::test]
+async fn an_answer_about_some_objects_is_none_about_others() {
+    let oracle = oracle(allowed());
+    let deciders = Deciders { webhooks: vec![webhook(&oracle)], ..Deciders::default() };
+    let selecting = |fields: &'static str, labels: &'static str| {
+        let objects = Objects { group: "g", resource: "things", ..Objects::default() };
+        let selectors = Selectors { fields: Selector::Text(fields), labels: Selector::Text(labels) };
+        let wanted = Attributes { selectors, ..Attributes::objects("list", objects) };
+        Question::new(&User::authenticated("ada", Vec::new()), &Workspace::new("w"), &wanted)
+    };
+    let all = [("metadata.name=x", "a=b"), ("metadata.name=x", ""), ("metadata.name=y", ""), ("", "a=b"), ("", "")];
+    for (at, (fields, labels)) in all.into_iter().enumerate() {
+        for _ in 0..2 {
+            deciders.decide(&selecting(fields, labels), 0).await.unwrap();
+            assert_eq!(oracle.asked.lock().len(), at + 1, "{fields} {labels}");
+        }
+    }
+    // What is written differently and means the same is one question.
+    deciders.decide(&selecting("metadata.name==x", "a in (b)"), 0).await.unwrap();
+    assert_eq!(oracle.asked.lock().len(), all.len());
+    let told = oracle.asked.lock()[0]["spec"]["resourceAttributes"].clone();
+    let one = |key: &str, value: &str| json!([{ "key": key, "operator": "In", "values": [value] }]);
+    assert_eq!(told["fieldSelector"], json!({ "requirements": one("metadata.name", "x") }));
+    assert_eq!(told["labelSelector"], json!({ "requirements": one("a", "b") }));
 }
 
 #[tokio::test]

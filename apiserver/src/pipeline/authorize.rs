@@ -31,15 +31,33 @@ pub(super) fn deciding(api: &Api, target: &Target, workspace: Workspace) -> Work
 /// What of a request rules may speak of, besides its target.
 pub(super) fn asked(request: &Request) -> Asked {
     let (method, path) = (request.method().as_str().to_ascii_lowercase(), request.uri().path().to_owned());
-    Asked { method, path, name: selected(request.uri().query().unwrap_or_default()) }
+    let (fields, labels) = selectors(request.uri().query().unwrap_or_default());
+    Asked { method, path, name: selected(&fields), fields, labels }
+}
+
+/// Those of fields and of labels. Whatever other servers might pass over, behind which are more objects than it seems,
+/// selects nothing in particular.
+fn selectors(query: &str) -> (String, String) {
+    if !query.contains("Selector") || !is_read_by_all(query) {
+        return (String::new(), String::new());
+    }
+    let query = Query::parse(query);
+    let written = |name: &str| query.get(name).unwrap_or_default().to_owned();
+    (written("fieldSelector"), written("labelSelector"))
+}
+
+/// Go drops the parameters in which there is a semicolon, or a percent sign that begins no byte.
+fn is_read_by_all(query: &str) -> bool {
+    let is_byte = |after: &str| after.as_bytes().get(..2).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
+    !query.contains(';') && query.split('%').skip(1).all(is_byte)
 }
 
 /// The only name that is selected, if it can be one.
-fn selected(query: &str) -> Option<String> {
-    if !query.contains("fieldSelector") {
+fn selected(fields: &str) -> Option<String> {
+    if fields.is_empty() {
         return None;
     }
-    let fields = FieldSelector::parse(Query::parse(query).get("fieldSelector")?).ok()?;
+    let fields = FieldSelector::parse(fields).ok()?;
     let name = fields.exact("metadata.name")?;
     names::path_segment(name).is_empty().then(|| name.to_owned())
 }
@@ -50,7 +68,9 @@ mod tests {
 
     #[test]
     fn a_name_is_selected_if_no_other_can_be() {
-        let check = |query: &str, expected: Option<&str>| assert_eq!(selected(query).as_deref(), expected, "{query}");
+        let check = |query: &str, expected: Option<&str>| {
+            assert_eq!(selected(&selectors(query).0).as_deref(), expected, "{query}")
+        };
         check("", None);
         check("watch=1&fieldSelector=metadata.name%3Dweb", Some("web"));
         check("fieldSelector=metadata.name%3Dweb,status.phase%3Dx", Some("web"));
@@ -58,5 +78,22 @@ mod tests {
         check("fieldSelector=metadata.name%3Da/b", None);
         check("fieldSelector=status.phase%3Dx", None);
         check("fieldSelector=nonsense", None);
+    }
+
+    #[test]
+    fn the_first_selector_of_each_sort_counts_unless_others_would_not_see_it() {
+        let check = |query: &str, fields: &str, labels: &str| {
+            assert_eq!(selectors(query), (fields.to_owned(), labels.to_owned()), "{query}");
+        };
+        check("", "", "");
+        check("limit=500&watch=true", "", "");
+        check("fieldSelector=metadata.name%3Dx&labelSelector=a%3Db&limit=500", "metadata.name=x", "a=b");
+        check("labelSelector=a+in+(b,c)", "", "a in (b,c)");
+        check("labelSelector=a&labelSelector=b", "", "a");
+        for passed_over in
+            ["fieldSelector=a%3Db,c!%3D%zz", "fieldSelector=a%3Db;", "labelSelector=a%3", "labelSelector=a%"]
+        {
+            check(passed_over, "", "");
+        }
     }
 }

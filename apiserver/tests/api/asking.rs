@@ -62,6 +62,51 @@ async fn a_question_has_no_name() {
 }
 
 #[tokio::test]
+async fn a_question_about_some_objects_says_which_in_one_way() {
+    let stage = Stage::new().await;
+    let check = async |name: &str, selector: Value, expected: &[&str]| {
+        for (plural, within) in [
+            ("subjectaccessreviews", ""),
+            ("selfsubjectaccessreviews", ""),
+            ("localsubjectaccessreviews", "namespaces/n/"),
+        ] {
+            let about = json!({ "verb": "list", "resource": "pods", "namespace": "n", name: selector });
+            let subject = if plural.starts_with("self") { Value::Null } else { json!("u") };
+            let review = json!({ "spec": { "user": subject, "resourceAttributes": about } });
+            let answer = stage.send(&format!("POST /apis/authorization.k8s.io/v1/{within}{plural}"), &review).await;
+            if expected.is_empty() {
+                answer.expect(201);
+                continue;
+            }
+            let status = answer.expect(422);
+            let causes = status["details"]["causes"].as_array().unwrap().iter();
+            let told: Vec<String> = causes.map(|cause| format!("{}: {}", cause["field"], cause["message"])).collect();
+            let place = format!("spec.resourceAttributes.{name}");
+            let expected: Vec<String> = expected.iter().map(|one| one.replace("@", &place)).collect();
+            assert_eq!(told, expected, "{plural} {selector}");
+        }
+    };
+    let one = |operator: &str, values: Value| json!({ "key": "a", "operator": operator, "values": values });
+    for name in ["fieldSelector", "labelSelector"] {
+        check(name, json!({ "rawSelector": "a=b" }), &[]).await;
+        check(name, json!({ "requirements": [one("In", json!(["b"])), one("Odd", json!([]))] }), &[]).await;
+        let neither =
+            "\"@.requirements\": \"Required value: when @ is specified, requirements or rawSelector is required\"";
+        check(name, json!({}), &[neither]).await;
+        let both =
+            "\"@.rawSelector\": \"Invalid value: \\\"a\\\": may not specified at the same time as requirements\"";
+        check(name, json!({ "rawSelector": "a", "requirements": [one("In", json!(["b"]))] }), &[both]).await;
+        let none =
+            "\"@.requirements[0].values\": \"Required value: must be specified when `operator` is 'In' or 'NotIn'\"";
+        check(name, json!({ "requirements": [one("NotIn", json!([]))] }), &[none]).await;
+        let some = "\"@.requirements[0].values\": \"Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'\"";
+        check(name, json!({ "requirements": [one("Exists", json!(["b"]))] }), &[some]).await;
+    }
+    let keyless = json!({ "requirements": [{ "operator": "In", "values": ["b"] }] });
+    check("fieldSelector", keyless, &["\"@.requirements[0].key\": \"Required value: must be specified\""]).await;
+}
+
+#[tokio::test]
 async fn a_pod_is_bound_to_one_node_once() {
     let stage = Stage::new().await;
     let pods = "/api/v1/namespaces/n/pods";

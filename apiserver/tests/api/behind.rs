@@ -169,3 +169,50 @@ async fn a_webhook_decides_after_the_roles_about_everything_that_a_request_needs
     let (_, message) = send("GET /api/v1/nodes", &[("impersonate-user", "bob")]).await.refused(403);
     assert!(message.contains("User \"bob\" cannot list"), "{message}");
 }
+
+#[tokio::test]
+async fn whoever_decides_is_told_which_objects_are_selected() {
+    let (stage, oracle) = stage().await;
+    let ask = async |line: &str, body: Value| {
+        let (method, uri) = line.split_once(' ').unwrap();
+        let carol = Peer::user(User::authenticated("carol", Vec::new()));
+        let request = Request::builder().method(method).uri(uri).extension(carol);
+        let request = request.header("content-type", "application/json");
+        stage.answer(request.body(body.to_string().into()).unwrap()).await
+    };
+    let told = |at: usize| {
+        let about = oracle.0.lock()[at].spec["resourceAttributes"].clone();
+        json!([about["verb"], about["name"], about["fieldSelector"], about["labelSelector"]])
+    };
+    let one = |key: &str, operator: &str, value: &str| json!({ "key": key, "operator": operator, "values": [value] });
+    let named = json!({ "requirements": [one("metadata.name", "In", "x")] });
+    let labelled = json!({ "requirements": [one("a", "In", "b")] });
+    // As `kubectl get pods -l a=b --field-selector metadata.name=x` asks for it.
+    let pods = "/api/v1/namespaces/n/pods";
+    let query = "fieldSelector=metadata.name%3Dx&labelSelector=a%3Db";
+    ask(&format!("GET {pods}?{query}&limit=500"), Value::Null).await.expect(200);
+    assert_eq!(told(0), json!(["list", "x", named, labelled]));
+    ask(&format!("DELETE {pods}?{query}"), json!({})).await.expect(200);
+    assert_eq!(told(1), json!(["deletecollection", null, named, labelled]));
+    ask(&format!("GET {pods}/x?{query}"), Value::Null).await.refused(404);
+    assert_eq!(told(2), json!(["get", "x", null, null]));
+    ask(&format!("GET {pods}?fieldSelector=nonsense"), Value::Null).await.refused(400);
+    assert_eq!(told(3), json!(["list", null, null, null]), "what cannot be read is asked for as a whole");
+    // Whoever asks about others is answered by the same people, with the same words.
+    let selectors = [
+        json!({ "rawSelector": "a=b" }),
+        json!({ "requirements": [one("a", "In", "b"), { "key": "c", "operator": "Odd" }] }),
+    ];
+    for (at, selector) in selectors.into_iter().enumerate() {
+        let about = json!({ "verb": "list", "version": "v1", "resource": "pods", "labelSelector": selector });
+        let review = json!({ "spec": { "resourceAttributes": about } });
+        let line = "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+        let status = ask(line, review).await.expect(201)["status"].clone();
+        assert_eq!((&status["allowed"], &status["reason"]), (&json!(true), &json!("theirs")));
+        let partly = "spec.resourceAttributes.labelSelector partially ignored due to parse error";
+        assert_eq!(status.get("evaluationError"), (at == 1).then(|| json!(partly)).as_ref());
+        let last = oracle.0.lock().len() - 1;
+        assert_eq!(told(last), json!(["list", null, null, labelled]));
+        assert_eq!(oracle.0.lock()[last].spec["resourceAttributes"]["version"], "v1");
+    }
+}

@@ -1,14 +1,14 @@
 //! Whether somebody may do something, and all that they may do.
 
-use crate::auth::{Attributes, Authorized, Decision, MASTERS, Objects, Rule, Rulebook, User, aggregate, missing};
+use crate::auth::{Attributes, Authorized, Decision, MASTERS, Objects, Rule, Rulebook, Selector, Selectors, User};
+use crate::auth::{aggregate, missing};
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::object::Object;
 use crate::place::Collection;
 use crate::resources::Resources;
-use crate::selector::{FieldSelector, LabelSelector};
 use openapi::validation;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The status of an access review of any kind.
@@ -29,8 +29,9 @@ pub(super) async fn review(
     }
     let subject = if resource.plural == "selfsubjectaccessreviews" { (**at.user()).clone() } else { subject(review) };
     let subject = resources.arrived(Arc::new(subject), workspace);
-    let decision = resources.authorizer().settle(&subject, workspace, &attributes(review)).await?;
-    Ok(status(&decision, &ignored(review)))
+    let wanted = attributes(review);
+    let decision = resources.authorizer().settle(&subject, workspace, &wanted).await?;
+    Ok(status(&decision, &ignored(&wanted.selectors)))
 }
 
 fn check(resource: &ResourceDef, review: &mut Object) -> Result<(), ApiError> {
@@ -65,7 +66,9 @@ fn attributes(review: &Object) -> Attributes<'_> {
         namespace: of_objects("namespace"),
         name: of_objects("name"),
     };
-    Attributes::objects(of_objects("verb"), objects)
+    let selectors = Selectors { fields: selector(review, "fieldSelector"), labels: selector(review, "labelSelector") };
+    let version = of_objects("version");
+    Attributes { version, selectors, ..Attributes::objects(of_objects("verb"), objects) }
 }
 
 fn status(decision: &Decision, ignored: &[String]) -> Value {
@@ -83,62 +86,21 @@ fn status(decision: &Decision, ignored: &[String]) -> Value {
 }
 
 /// Selectors that nobody understands make a question broader, and the answer says so.
-fn ignored(review: &Object) -> Vec<String> {
-    let selector = |name: &str| review.pointer(&["spec", "resourceAttributes", name]).and_then(Value::as_object);
-    let fields = selector("fieldSelector").map_or(Understood::All, understand_fields);
-    let labels = selector("labelSelector").map_or(Understood::All, understand_labels);
-    let told = [("fieldSelector", fields), ("labelSelector", labels)].into_iter().filter_map(|(name, read)| {
-        let how = match read {
-            Understood::All => return None,
-            Understood::Some => "partially ignored",
-            Understood::None => "ignored",
-        };
-        Some(format!("spec.resourceAttributes.{name} {how} due to parse error"))
+fn ignored(selectors: &Selectors<'_>) -> Vec<String> {
+    let read = [("fieldSelector", selectors.fields()), ("labelSelector", selectors.labels())];
+    let told = read.into_iter().filter(|(_, understood)| !understood.whole).map(|(name, understood)| {
+        let how = if understood.requirements.is_empty() { "ignored" } else { "partially ignored" };
+        format!("spec.resourceAttributes.{name} {how} due to parse error")
     });
     told.collect()
 }
 
-/// How much of a selector is.
-enum Understood {
-    All,
-    Some,
-    None,
-}
-
-fn understand_fields(selector: &Map<String, Value>) -> Understood {
-    understand(
-        selector,
-        |raw| FieldSelector::parse(raw).is_ok(),
-        |requirement| {
-            let values = requirement["values"].as_array().map_or(0, Vec::len);
-            matches!(requirement["operator"].as_str(), Some("In" | "NotIn")) && values == 1
-        },
-    )
-}
-
-fn understand_labels(selector: &Map<String, Value>) -> Understood {
-    understand(
-        selector,
-        |raw| LabelSelector::parse(raw).is_ok(),
-        |requirement| LabelSelector::from_object(&json!({ "matchExpressions": [requirement] })).is_ok(),
-    )
-}
-
-fn understand(
-    selector: &Map<String, Value>,
-    raw: impl Fn(&str) -> bool,
-    requirement: impl Fn(&Value) -> bool,
-) -> Understood {
-    let requirements = selector.get("requirements").and_then(Value::as_array);
-    if let Some(requirements) = requirements.filter(|requirements| !requirements.is_empty()) {
-        return match requirements.iter().filter(|one| requirement(one)).count() {
-            all if all == requirements.len() => Understood::All,
-            0 => Understood::None,
-            _ => Understood::Some,
-        };
+fn selector<'a>(review: &'a Object, name: &str) -> Selector<'a> {
+    let part = |field: &str| review.pointer(&["spec", "resourceAttributes", name, field]);
+    match part("requirements").and_then(Value::as_array) {
+        Some(requirements) if !requirements.is_empty() => Selector::Requirements(requirements),
+        _ => Selector::Text(part("rawSelector").and_then(Value::as_str).unwrap_or_default()),
     }
-    let text = selector.get("rawSelector").and_then(Value::as_str).unwrap_or_default();
-    if raw(text) { Understood::All } else { Understood::None }
 }
 
 /// The status of a review of all rules that somebody has in a namespace.
