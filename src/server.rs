@@ -7,13 +7,13 @@ use crate::apis;
 use crate::bootstrap::{self, bootstrap};
 use crate::config::{AuthenticationError, AuthorizationError, Config, FileError, KeyFlags, Reload, Vouching};
 use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS, TokenKeys};
-use crate::definitions::definitions;
+use crate::definitions;
 use crate::demonstration::{self, Scale, Shown};
 use crate::dialects::{Book, karmada, native};
 use crate::fleet::{self, Connector, Ledger};
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
-use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, seed};
+use crate::tenancy::{Finder, HOME, ROOT, Tenancy, bindings, departure, seed};
 use crate::upkeep::{self, Pace, Signing, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
@@ -133,6 +133,7 @@ impl Server {
         upkeep.sign(&client, signing, &stop);
         let tending = TaskTracker::new();
         tending.spawn(departure::controller(&Client::as_system(resources.clone(), "tenancy")).run(stop.clone()));
+        tending.spawn(bindings::controller(&Client::as_system(resources.clone(), "tenancy")).run(stop.clone()));
         tending.spawn(aggregate(&resources, &api, front, &stop));
         tending.close();
         if let Some(standing) = standing {
@@ -193,13 +194,13 @@ impl Server {
 
 /// The kinds that every workspace has: Kubernetes' and our own.
 fn catalog() -> Catalog {
-    Catalog::given(&Arc::new(Catalog::builtin()), own_definitions())
+    definitions::catalog(own_definitions())
 }
 
 fn own_definitions() -> impl Iterator<Item = Object> {
     let ours = [native::definitions::definitions(), karmada::definitions::definitions(), apis::definitions::all()];
     let ours = ours.into_iter().flatten().filter_map(|definition| Object::try_from(definition).ok());
-    definitions().chain(ours)
+    definitions::definitions().chain(ours)
 }
 
 /// The groups of our own kinds with their versions, the preferred one first: what a host is offered.

@@ -48,3 +48,5 @@ pub mod strategy;
 pub mod target;
 pub mod verb;
 mod verbs;
+pub mod view;
+pub mod window;

@@ -3,6 +3,7 @@
 use crate::api::Api;
 use crate::error::ApiError;
 use crate::place::Workspace;
+use crate::window::Window;
 use axum::extract::Request;
 use http::Uri;
 use http::uri::PathAndQuery;
@@ -11,14 +12,20 @@ const PREFIX: &str = "/clusters/";
 
 /// The workspace, which is taken off the path. Whether there is one is nobody's business who may not enter it: a request
 /// into none goes the way of all others, and is refused where they are.
-pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<Workspace, ApiError> {
+pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<(Workspace, Option<Window>), ApiError> {
+    if let Some((window, rest)) = api.workspaces.window(request.uri().path()) {
+        let uri = below(request.uri(), &rest).ok_or_else(ApiError::no_such_path)?;
+        *request.uri_mut() = uri;
+        let home = window.as_ref().map_or_else(Workspace::nowhere, |window| window.home.clone());
+        return Ok((home, window));
+    }
     let (named, rest) = split(request.uri().path());
     let workspace = api.workspaces.find(named).unwrap_or_else(Workspace::nowhere);
     if named.is_some() {
         let uri = below(request.uri(), rest).ok_or_else(ApiError::no_such_path)?;
         *request.uri_mut() = uri;
     }
-    Ok(workspace)
+    Ok((workspace, None))
 }
 
 fn split(path: &str) -> (Option<&str>, &str) {
