@@ -54,7 +54,7 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation measure \
+.PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces measure \
 	build-tools test-tools tools e2e federation newcomer aggregation aggregation-front conformance differential server need-go
 
 help: ## Print this index
@@ -93,7 +93,7 @@ aggregation: tools test-tools server ## Put the server behind a real kube-apiser
 	TOOLS=$(TOOLS) CONTROLLERS=namespace-controller tests/peers/with.sh tests/aggregation/host.sh env HANSE=$(HANSE) TOOLS=$(TOOLS) \
 		tests/aggregation/behind.sh
 
-newcomer: tools test-tools server ## Type what `hanse dev` prints, and try every example
+newcomer: $(TOOLS)/kubectl build-tools server ## Type what `hanse dev` prints, and try every example
 	TOOLS=$(TOOLS) HANSE=$(HANSE) python3 tests/newcomer/newcomer.py
 
 federation-three: tools test-tools server ## Federate into three real kube-apiservers from a server that is killed again and again (RACES=1000 KILLS=5)
@@ -135,7 +135,7 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 	cd apiserver/generate/authorize && go run .
 	cd expression/generate && go run .
 
-bench: bench-storage bench-api bench-extend bench-auth bench-isolation ## Measure everything that can be measured
+bench: bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces ## Measure everything that can be measured
 
 bench-storage: test-tools ## Measure the store against a real etcd; BENCH=--quick for a first look, BENCH=--peers=log,fjall,sled,etcd for all engines
 	$(CARGO) run --release --package bench --bin bench-storage -- $(BENCH)
@@ -151,6 +151,9 @@ bench-auth: build-tools ## Measure what it costs that every request is looked at
 
 bench-isolation: build ## Measure what a flood of one workspace costs another; fails if that is too much. BENCH=--quick for a first look
 	$(CARGO) run --release --package bench --bin bench-isolation -- $(BENCH)
+
+bench-workspaces: build ## Measure what workspaces cost, up to 100,000 of them; BENCH=--quick for a first look
+	$(CARGO) run --release --package bench --bin bench-workspaces -- $(BENCH)
 
 measure: build-tools ## Print how large files and functions are, and how much of it is tests
 	@$(CARGO) test --quiet --workspace $(FEATURES) --test all architecture::sizes -- --nocapture
@@ -168,10 +171,14 @@ $(PYTHON):
 	$(PYTHON) -m pip install --quiet $(PYTHON_CLIENT)
 
 # An etcd of its own: with one older than 3.4.31 a kube-apiserver switches off what clients expect of it by now.
-$(KUBE) $(TOOLS)/etcd &: tests/peers/go.mod tests/peers/go.sum | need-go
-	go -C tests/peers build -trimpath -ldflags "-s -w" -o $(TOOLS)/etcd go.etcd.io/etcd/server/v3
-	go -C tests/peers build $(GO_BUILD_FLAGS) -o $(TOOLS)/ $(addprefix k8s.io/kubernetes/cmd/,$(notdir $(KUBE)))
-	touch $(KUBE) $(TOOLS)/etcd
+$(TOOLS)/etcd: tests/peers/go.mod tests/peers/go.sum | need-go
+	go -C tests/peers build -trimpath -ldflags "-s -w" -o $@ go.etcd.io/etcd/server/v3
+	touch $@
+
+# Each for itself: whoever needs kubectl alone does not wait for the others.
+$(KUBE): tests/peers/go.mod tests/peers/go.sum | need-go
+	go -C tests/peers build $(GO_BUILD_FLAGS) -o $@ k8s.io/kubernetes/cmd/$(notdir $@)
+	touch $@
 
 $(TOOLS)/sample-apiserver: tests/peers/go.mod tests/peers/go.sum | need-go
 	go -C tests/peers build $(GO_BUILD_FLAGS) -o $(TOOLS)/ k8s.io/sample-apiserver

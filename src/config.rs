@@ -7,6 +7,7 @@ mod authorization;
 mod dev;
 mod keys;
 mod kubeconfig;
+mod limits;
 
 pub use aggregated::{AggregatedFlags, Lookup, Standing};
 pub use audit::AuditFlags;
@@ -14,8 +15,10 @@ pub use authentication::{AuthenticationError, AuthenticationFlags, Reload, Vouch
 pub use authorization::{AuthorizationError, AuthorizationFlags};
 pub use dev::DevFlags;
 pub use keys::KeyFlags;
+pub use limits::LimitFlags;
 
 use apiserver::hooks::{Endpoint, Identity, Token};
+use apiserver::keyspace;
 use certs::SubjectName;
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -23,7 +26,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use storage::{Engine, HistoryBounds, Limits, Options, Place};
+use storage::{Engine, HistoryBounds, Limits, Options, Place, ShareOf};
 #[cfg(feature = "etcd")]
 use storage::{EtcdIdentity, EtcdTls};
 use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
@@ -50,6 +53,7 @@ pub struct Config {
     pub aggregated: AggregatedFlags,
     pub audit: AuditFlags,
     pub keys: KeyFlags,
+    pub limits: LimitFlags,
 }
 
 /// A file that a flag names, and that is no use.
@@ -97,6 +101,8 @@ pub struct ServeFlags {
     pub audit: AuditFlags,
     #[command(flatten)]
     pub keys: KeyFlags,
+    #[command(flatten)]
+    pub limits: LimitFlags,
     #[cfg(feature = "etcd")]
     #[command(flatten)]
     pub etcd: EtcdFlags,
@@ -153,7 +159,8 @@ impl TryFrom<ServeFlags> for Config {
         let history =
             HistoryBounds { age_max: Duration::from_secs(flags.history_secs_max), bytes_max: flags.history_bytes_max };
         let limits = Limits { value_bytes_max: flags.value_bytes_max, ..Limits::default() };
-        let storage = Options { limits, history, ..Options::default() };
+        let share_of = flags.limits.room().is_limited().then_some(keyspace::owner as ShareOf);
+        let storage = Options { limits, history, share_of, ..Options::default() };
         let place = match flags.storage {
             #[cfg(feature = "etcd")]
             StorageKind::Etcd => etcd(flags.etcd)?,
@@ -165,8 +172,20 @@ impl TryFrom<ServeFlags> for Config {
         // What `hanse install apiservice` calls the service by which a host reaches us.
         let by_host = flags.aggregated.aggregated.then(|| format!("{SERVICE}.{SERVICE_NAMESPACE}.svc"));
         let names = flags.tls_san.iter().chain(&by_host).map(|name| subject_name(name)).collect();
-        let ServeFlags { data_dir, listen, authentication, authorization, aggregated, audit, keys, .. } = flags;
-        Ok(Self { place, storage, data_dir, listen, names, authentication, authorization, aggregated, audit, keys })
+        let ServeFlags { data_dir, listen, authentication, authorization, aggregated, audit, keys, limits, .. } = flags;
+        Ok(Self {
+            place,
+            storage,
+            data_dir,
+            listen,
+            names,
+            authentication,
+            authorization,
+            aggregated,
+            audit,
+            keys,
+            limits,
+        })
     }
 }
 

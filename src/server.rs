@@ -10,10 +10,10 @@ use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVI
 use crate::definitions;
 use crate::demonstration::{self, Scale, Shown};
 use crate::dialects::{Book, karmada, native};
-use crate::fleet::{self, Connector, Ledger};
+use crate::fleet::{self, Connector, Doors, Ledger};
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
-use crate::tenancy::{Finder, HOME, ROOT, Tenancy, bindings, departure, seed};
+use crate::tenancy::{Finder, HOME, ROOT, Tenancy, bindings, departure, projects, seed};
 use crate::upkeep::{self, Pace, Signing, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
@@ -23,10 +23,10 @@ use apiserver::catalog::{Catalog, Group};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
-use apiserver::pipeline::{Limits, Pipeline, pipeline};
+use apiserver::pipeline::{Pipeline, pipeline};
 use apiserver::place::Workspace;
 use apiserver::resources::Resources;
-use apiserver::serve::{self, Patience};
+use apiserver::serve;
 use serde_json::{Value, json};
 use standing::Follower;
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use storage::{OpenError, Stats, Store};
+use storage::{OpenError, Options, Place, Seal, Stats, Store};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -79,6 +79,8 @@ pub enum StartError {
     Authorization(#[from] AuthorizationError),
     #[error("the host cannot be asked: {0}")]
     Host(String),
+    #[error("nothing could be sealed")]
+    Encryption(#[source] FileError),
     #[error("the host cannot be found")]
     NoHost(#[source] FileError),
     #[error("the first objects could not be made")]
@@ -87,15 +89,16 @@ pub enum StartError {
 
 impl Server {
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        let Config { place, storage, data_dir, listen, names, authentication, authorization, aggregated, audit, keys } =
+        let (limits, listen) = (config.limits.clone(), config.listen);
+        let Config { place, storage, data_dir, names, authentication, authorization, aggregated, audit, keys, .. } =
             config;
+        let stop = CancellationToken::new();
         let (vouching, audit) = (authentication.read()?, audit.read()?);
         let standing = aggregated.read().map_err(StartError::NoHost)?;
         let deciders = authorization.read(standing.as_ref())?.map(|all| Arc::new(all) as Arc<dyn Elsewhere>);
         let listener = serve::bind(listen).await.map_err(|source| StartError::Listen { address: listen, source })?;
         let address = listener.local_addr().map_err(|source| StartError::Listen { address: listen, source })?;
-        // Reads and checks everything that is stored: too long to do on the runtime's own threads.
-        let store = tokio::task::spawn_blocking(move || Store::open(&place, storage)).await??;
+        let store = open_store(place, storage, &keys, &stop).await?;
         let ambient = Ambient::real();
         let others = Authorities {
             clients: vouching.client_authorities.as_deref(),
@@ -112,6 +115,7 @@ impl Server {
         let url = credentials::url(address);
         let tenancy = Arc::new(Tenancy::new(url.clone(), bootstrap::rules()));
         let resources = Resources::consulting(store.clone(), catalog, ambient, tenancy, deciders);
+        resources.limit_workspaces(limits.room());
         let finder = Finder::new(Client::as_system(resources.clone(), "tenancy"));
         let Vouching { authentication, reload, client_authorities: clients, proxy_authorities: proxies } = vouching;
         let host = standing.as_ref().map(|standing| standing::host(standing, offered_groups()));
@@ -125,17 +129,12 @@ impl Server {
             front.publish(&client, &workspace).await?;
         }
         let kubeconfig = credentials.write_kubeconfig(address)?;
-        let stop = CancellationToken::new();
         let client = Client::as_system(resources.clone(), "upkeep");
         let served = (&*credentials.ca_pem, &[ROOT, HOME].map(Workspace::new)[..]);
         let upkeep = upkeep::start(&client, Some(&api.relay), served, Pace::default(), &stop);
         let signing = Signing { authority: credentials.authority.clone(), lasts_max: keys.cluster_signing_duration };
         upkeep.sign(&client, signing, &stop);
-        let tending = TaskTracker::new();
-        tending.spawn(departure::controller(&Client::as_system(resources.clone(), "tenancy")).run(stop.clone()));
-        tending.spawn(bindings::controller(&Client::as_system(resources.clone(), "tenancy")).run(stop.clone()));
-        tending.spawn(aggregate(&resources, &api, front, &stop));
-        tending.close();
+        let tending = tend(&resources, aggregate(&resources, &api, front, &stop), &stop);
         if let Some(standing) = standing {
             let (authentication, trust) = (authentication.clone(), credentials.trust.clone());
             Follower { standing, authentication, trust, clients, proxies }.start(&stop).await?;
@@ -150,9 +149,9 @@ impl Server {
             // It ends with the server, and holds nothing that would have to be let go.
             tokio::spawn(keep_trust(reload, authentication, stop.clone()));
         }
-        let pipeline = pipeline(api.clone(), Limits::default());
-        let federation = federate(&resources, &pipeline, &stop).await?;
-        let peers = (credentials.recognise, Patience::default());
+        let pipeline = pipeline(api.clone(), limits.requests());
+        let federation = federate(&api, &pipeline, &stop).await?;
+        let peers = (credentials.recognise, limits.patience());
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, peers, pipeline, stop.clone()));
         Ok(Self { store, api, resources, address, kubeconfig, stop, serving, upkeep, tending, federation })
     }
@@ -190,6 +189,39 @@ impl Server {
         self.federation.wait().await;
         self.store.close().await;
     }
+}
+
+/// Starts what looks after workspaces, and what looks after the API servers behind this one.
+fn tend(
+    resources: &Resources,
+    aggregating: impl Future<Output = ()> + Send + 'static,
+    stop: &CancellationToken,
+) -> TaskTracker {
+    let tending = TaskTracker::new();
+    let client = Client::as_system(resources.clone(), "tenancy");
+    tending.spawn(departure::controller(&client).run(stop.clone()));
+    tending.spawn(bindings::controller(&client).run(stop.clone()));
+    tending.spawn(projects::departure::controller(&client).run(stop.clone()));
+    tending.spawn(aggregating);
+    tending.close();
+    tending
+}
+
+/// Opens the store with the keys of what is sealed in it, and follows those.
+async fn open_store(
+    place: Place,
+    options: Options,
+    keys: &KeyFlags,
+    stop: &CancellationToken,
+) -> Result<Store, StartError> {
+    let seal = Seal::new(keys.ring().map_err(StartError::Encryption)?);
+    let options = Options { seal: seal.clone(), ..options };
+    // Reads and checks everything that is stored: too long to do on the runtime's own threads.
+    let store = tokio::task::spawn_blocking(move || Store::open(&place, options)).await??;
+    if keys.encryption_provider_config.is_some() {
+        tokio::spawn(keep_seal(keys.clone(), seal, stop.clone()));
+    }
+    Ok(store)
 }
 
 /// The kinds that every workspace has: Kubernetes' and our own.
@@ -230,11 +262,8 @@ fn aggregate(
 }
 
 /// Starts what places objects in cells and keeps them there.
-async fn federate(
-    resources: &Resources,
-    pipeline: &Pipeline,
-    stop: &CancellationToken,
-) -> Result<TaskTracker, StartError> {
+async fn federate(api: &Api, pipeline: &Pipeline, stop: &CancellationToken) -> Result<TaskTracker, StartError> {
+    let resources = &api.resources;
     let client = |name: &str| Client::as_system(resources.clone(), name);
     let tasks = TaskTracker::new();
     let finder = Finder::new(client("tenancy"));
@@ -243,6 +272,7 @@ async fn federate(
     let ledger = Arc::new(Ledger::default());
     let connector = Arc::new(Connector { pipeline: pipeline.clone() });
     let fleet = fleet::start(&client("fleet"), connector, (&ledger, fleet::Pace::default()), &tasks, stop);
+    api.lead(Arc::new(Doors(fleet.clone())));
     let hub = identity(&client("fleet")).await?;
     scheduler::start(&client("scheduler"), &hub, &book, &tasks, stop);
     tasks.spawn(karmada::rebalancer::controller(&client("rebalancer")).run(stop.clone()));
@@ -290,6 +320,15 @@ async fn keep_revoked(keys: KeyFlags, authentication: Arc<Authentication>, stop:
         Err(error) => tracing::warn!(%error, "who was revoked before is revoked still"),
     };
     on_change(|| keys.revoked_text(), changed, stop).await;
+}
+
+/// The same for what seals and opens what is stored.
+async fn keep_seal(keys: KeyFlags, seal: Seal, stop: CancellationToken) {
+    let changed = || match keys.ring() {
+        Ok(ring) => seal.use_ring(ring),
+        Err(error) => tracing::warn!(%error, "what is written is sealed as before"),
+    };
+    on_change(|| keys.ring_text(), changed, stop).await;
 }
 
 /// The same for the keys of tokens.

@@ -333,6 +333,40 @@ fn a_store_has_one_server_and_one_engine() {
     assert!(other.contains("holds a log store, not sled; open it as log"), "{other}");
 }
 
+const SEALED: &str = "apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources:
+- resources: ['*.*']
+  providers: [{ aesgcm: { keys: [{ name: winter, secret: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE= }] } }]
+";
+
+#[test]
+fn a_sealed_store_is_looked_after_without_its_key_and_served_with_it() {
+    let place = Room::new();
+    let (dir, file) = (place.name("data"), place.name("encryption.yaml"));
+    std::fs::write(&file, SEALED).unwrap();
+    let keys = ["--encryption-provider-config", &file];
+    let serving = Serving::start(["--data-dir", &dir].into_iter().chain(keys));
+    let running = hanse(["storage", "inspect", &dir, "--values", "--prefix", "core/namespaces/"]).fine();
+    assert!(running.contains("(sealed with the key \"winter\")"), "{running}");
+    assert_eq!(serving.stop("TERM").code, Some(0));
+    assert!(hanse(["storage", "verify", &dir]).fine().contains(": sound\n"));
+    let stopped = hanse(["storage", "inspect", &dir, "--values", "--prefix", "core/namespaces/"]).fine();
+    assert!(stopped.contains("(sealed with the key \"winter\")") && !stopped.contains("\"kind\""), "{stopped}");
+    let (backup, copy) = (place.name("backup"), place.name("copy"));
+    hanse(["storage", "backup", &dir, "--to", &backup]).fine();
+    hanse(["storage", "restore", &copy, "--from", &backup]).fine();
+    for data in [&dir, &copy] {
+        let locked = hanse(["serve", "--listen", "127.0.0.1:0", "--data-dir", data]).refused();
+        assert!(locked.contains("is sealed with the key \"winter\", which is not among those given"), "{locked}");
+        let serving = Serving::start(["--data-dir", data].into_iter().chain(keys));
+        assert_eq!(serving.stop("TERM").code, Some(0));
+    }
+    std::fs::write(&file, SEALED.replace("aesgcm", "aescbc")).unwrap();
+    let odd = hanse(["serve", "--listen", "127.0.0.1:0", "--data-dir", &dir].into_iter().chain(keys)).refused();
+    assert!(odd.contains("providers[0].aescbc is not served: use aesgcm"), "{odd}");
+}
+
 #[test]
 fn a_damaged_backup_is_refused_and_nothing_comes_of_it() {
     let place = Room::new();

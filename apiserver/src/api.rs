@@ -7,14 +7,16 @@ use crate::catalog::Catalog;
 use crate::discovery::{Documents, Library};
 use crate::error::ApiError;
 use crate::metrics::Metrics;
+use crate::passage::Passage;
 use crate::place::Workspace;
 use crate::relay::Relay;
 use crate::resources::Resources;
 use crate::window::Window;
+use http::Uri;
 use serde_json::Value;
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 /// Finds the workspace that a path names: `root:default`, an id, or nothing for the one that is meant without a word.
@@ -23,6 +25,11 @@ pub trait FindWorkspace: Send + Sync + 'static {
 
     /// The window that a path leads to, and the rest of the path; nothing if it is the path of none.
     fn window(&self, _path: &str) -> Option<(Option<Window>, String)> {
+        None
+    }
+
+    /// What is meant by a way of saying it that is not everybody's: the same with `/clusters/<path>` in front.
+    fn meant(&self, _: &Uri) -> Option<Uri> {
         None
     }
 }
@@ -56,6 +63,8 @@ pub struct Parts {
     pub version: Arc<Value>,
     /// The way to API servers behind this one.
     pub relay: Relay,
+    /// What is behind objects that lead on.
+    pub(crate) passage: OnceLock<Arc<dyn Passage>>,
     documents: Library,
     pub(crate) metrics: Metrics,
     /// Ends watches.
@@ -75,6 +84,7 @@ impl Api {
         let stopping = CancellationToken::new();
         Self(Arc::new(Parts {
             relay: Relay::new(resources.clone(), stopping.clone()),
+            passage: OnceLock::new(),
             authentication,
             audit,
             documents: Library::new(resources.builtin()),
@@ -86,6 +96,11 @@ impl Api {
             stopping,
             draining: AtomicBool::new(false),
         }))
+    }
+
+    /// Says who knows what is behind objects. The first who is named does.
+    pub fn lead(&self, passage: Arc<dyn Passage>) {
+        let _ = self.passage.set(passage);
     }
 
     /// Who a token belongs to that is shown in a workspace.

@@ -13,8 +13,8 @@ use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, StatusCode, Uri};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use std::convert::Infallible;
 use std::io::Write;
@@ -35,6 +35,9 @@ const WARNING_CHARS_MAX: usize = 256;
 pub(crate) struct Call {
     /// The host, and the port if it is not the usual one, by which the client came here.
     pub(crate) authority: Option<String>,
+    pub(crate) method: Method,
+    /// Below the workspace.
+    pub(crate) uri: Uri,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,

@@ -193,6 +193,14 @@ impl Client {
         self.resources.delete(&self.object(Verb::Delete, at)?, how).await.map(|deletion| deletion.left)
     }
 
+    /// Takes an object away at once, as it was read, although it is held: for whoever holds it.
+    pub async fn remove(&self, at: &ObjectRef, object: &Object) -> Result<(), ApiError> {
+        let read = object.resource_version().parse().map(Revision).unwrap_or_default();
+        let key = keyspace::key(at)?;
+        let txn = Txn::new().expect(key.clone(), Expect::At(read)).delete(key);
+        self.resources.store().commit(txn).await.map(drop).map_err(ApiError::from)
+    }
+
     /// Takes entries away that nobody holds, as they are, all or none, and asks nobody: for those who let a whole
     /// workspace go.
     pub async fn erase(&self, entries: &[Entry]) -> Result<(), ApiError> {

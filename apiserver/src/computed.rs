@@ -1,5 +1,5 @@
-//! Resources of which nothing is stored: their objects are made of others whenever somebody looks, and nobody writes
-//! them.
+//! Resources of which nothing is stored: their objects are made of others whenever somebody looks. Nobody writes them,
+//! or who does writes the one object that they are made of.
 
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
@@ -21,4 +21,14 @@ pub trait Compute: fmt::Debug + Send + Sync {
         workspace: &Workspace,
         snapshot: &Snapshot,
     ) -> Result<Vec<Value>, ApiError>;
+
+    /// What is shown of the one object that an object of a resource is made of; `None` for what is no such object.
+    fn shown(&self, _resource: &ResourceDef, _kept: &Value) -> Option<Value> {
+        None
+    }
+
+    /// What somebody says of an object of a resource, whole or as a patch, as it is said of the one that it is made of.
+    fn kept(&self, _resource: &ResourceDef, said: Value) -> Value {
+        said
+    }
 }

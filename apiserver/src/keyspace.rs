@@ -135,6 +135,14 @@ pub fn parse(key: &Key) -> Option<Parts<'_>> {
     parts.next().is_none().then_some(Parts { group, resource, identity, workspace, namespace, name })
 }
 
+/// Whose share of the store an object counts for: the name of its workspace. What is no object counts for nobody.
+pub fn owner(key: &[u8]) -> Option<&[u8]> {
+    let mut parts = key.split(|byte| *byte == b'/');
+    let (group, resource) = (parts.next()?, parts.next()?);
+    let internal = group == b"core" && [PORTS.as_bytes(), MARKS.as_bytes()].contains(&resource);
+    parts.nth(1).filter(|_| !internal)
+}
+
 /// The workspace that a key belongs to.
 pub fn workspace(key: &Key) -> Option<Workspace> {
     parse(key).map(|parts| Workspace::new(parts.workspace))
@@ -177,6 +185,8 @@ mod tests {
         let parts = parse(&object).unwrap();
         assert_eq!((parts.workspace, parts.namespace, parts.name), ("w", Some("n"), "o"));
         assert_eq!(key(&at("w", None, "o")).unwrap().to_string(), "core/namespaces/-/w//o");
+        assert_eq!(owner(object.as_bytes()), Some(&b"w"[..]));
+        assert_eq!(owner(mark(&Workspace::new("w"), Mark::Rules).unwrap().as_bytes()), None);
     }
 
     proptest! {

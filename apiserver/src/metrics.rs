@@ -9,6 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Kubernetes' own buckets, thinned out: what the service level objectives ask about is among them.
@@ -51,6 +52,7 @@ pub(crate) struct Metrics {
     in_flight: Family<InFlight, Gauge>,
     turned: Family<Turned, Counter>,
     waiting: Gauge,
+    unrecorded: Counter,
 }
 
 impl Metrics {
@@ -67,7 +69,9 @@ impl Metrics {
         let help = "Requests that found no seat and no place to wait for one";
         registry.register("apiserver_flowcontrol_rejected_requests", help, turned.clone());
         registry.register("apiserver_flowcontrol_current_inqueue_requests", "Requests that wait", waiting.clone());
-        Self { registry, requests, durations, in_flight, turned, waiting }
+        let unrecorded = Counter::default();
+        registry.register("apiserver_audit_error", "Audit events that nobody will ever read", unrecorded.clone());
+        Self { registry, requests, durations, in_flight, turned, waiting, unrecorded }
     }
 
     pub(crate) fn answered(&self, request: Request, code: StatusCode, took: Duration) {
@@ -90,8 +94,9 @@ impl Metrics {
         self.waiting.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// All of it, as Prometheus reads it.
-    pub(crate) fn text(&self) -> String {
+    /// All of it, as Prometheus reads it. The audit record itself knows what it has lost.
+    pub(crate) fn text(&self, unrecorded: u64) -> String {
+        self.unrecorded.inner().store(unrecorded, Ordering::Relaxed);
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = encode(&mut text, &self.registry);

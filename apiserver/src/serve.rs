@@ -1,9 +1,12 @@
 //! The door: connections in, TLS off, requests into the pipeline; and how it is closed without slamming.
 
+mod crowd;
+
 use crate::pipeline::{ClientAddress, Peer};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use crowd::Crowd;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -22,18 +25,21 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_util::sync::CancellationToken;
 use tower::{Service, ServiceExt};
 
-/// How long a client is waited for. One that has not shaken hands, or said what it wants, by then is not going to.
+/// How long a client is waited for, and how many of them come from one place. One that has not shaken hands, or said
+/// what it wants, by then is not going to.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     pub handshake: Duration,
     /// Of the first request of a connection, and the headers of every other.
     pub headers: Duration,
+    /// Connections that one address may hold. More are closed before anything is said.
+    pub connections_of_one: usize,
 }
 
 impl Default for Patience {
     /// Kubernetes' own.
     fn default() -> Self {
-        Self { handshake: Duration::from_secs(10), headers: Duration::from_secs(32) }
+        Self { handshake: Duration::from_secs(10), headers: Duration::from_secs(32), connections_of_one: 10_000 }
     }
 }
 
@@ -63,6 +69,7 @@ pub async fn serve<S>(
     let acceptor = TlsAcceptor::from(tls);
     let graceful = Arc::new(GracefulShutdown::new());
     let connections = tokio_util::task::TaskTracker::new();
+    let crowd = Crowd::new(patience.connections_of_one);
     loop {
         let accepted = tokio::select! {
             biased;
@@ -71,15 +78,18 @@ pub async fn serve<S>(
         };
         match accepted {
             Ok((stream, address)) => {
+                let Some(present) = crowd.enter(address.ip()) else {
+                    tracing::debug!(%address, "an address holds as many connections as it may");
+                    continue;
+                };
                 let (acceptor, pipeline, recognise) = (acceptor.clone(), pipeline.clone(), recognise.clone());
                 let watcher = graceful.watcher();
-                connections.spawn(connection(
-                    (stream, address.ip()),
-                    acceptor,
-                    (recognise, patience),
-                    pipeline,
-                    watcher,
-                ));
+                let client = (stream, address.ip());
+                let served = connection(client, acceptor, (recognise, patience), pipeline, watcher);
+                connections.spawn(async move {
+                    served.await;
+                    drop(present);
+                });
             }
             // Out of descriptors: those that are held will be let go.
             Err(error) => {

@@ -3,6 +3,7 @@
 use crate::table::Row;
 use std::future::Future;
 use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
 
 /// Runs `step(worker, round)` over and over in `workers` tasks for `seconds`; returns each call's time.
 pub async fn hammer<F, S>(workers: u64, seconds: f64, step: F) -> Timings
@@ -29,6 +30,34 @@ where
             })
         })
         .collect();
+    gather(start, tasks).await
+}
+
+/// Runs `step(worker, number)` once for each number below `count`, in `workers` tasks; returns each call's time.
+pub async fn each<F, S>(workers: u64, count: u64, step: F) -> Timings
+where
+    F: Fn(u64, u64) -> S + Clone + Send + Sync + 'static,
+    S: Future<Output = ()> + Send + 'static,
+{
+    let start = Instant::now();
+    let tasks: Vec<_> = (0..workers)
+        .map(|worker| {
+            let step = step.clone();
+            tokio::spawn(async move {
+                let mut times = Vec::new();
+                for number in (worker..count).step_by(workers as usize) {
+                    let began = Instant::now();
+                    step(worker, number).await;
+                    times.push(began.elapsed());
+                }
+                times
+            })
+        })
+        .collect();
+    gather(start, tasks).await
+}
+
+async fn gather(start: Instant, tasks: Vec<JoinHandle<Vec<Duration>>>) -> Timings {
     let mut times = Vec::new();
     for task in tasks {
         times.extend(task.await.expect("a worker does not panic"));

@@ -52,6 +52,8 @@ pub struct Server {
     pub data: PathBuf,
     /// From starting it to the first 200 of /readyz.
     pub ready: Duration,
+    scratch: PathBuf,
+    hanse: PathBuf,
     child: Child,
     _dir: tempfile::TempDir,
 }
@@ -60,21 +62,22 @@ impl Server {
     /// Starts one in a directory of its own below `scratch`; `hanse` is the binary to measure.
     pub async fn start(peer: Peer, scratch: &Path, hanse: &Path) -> Self {
         let dir = tempfile::tempdir_in(scratch).expect("a directory");
-        let log = File::create(scratch.join(format!("{}.log", peer.name()))).expect("a log");
         let data = dir.path().join("data");
-        let mut command = peer.command(hanse, &data);
-        command.stdin(Stdio::null()).stdout(log.try_clone().expect("a log")).stderr(log);
-        let start = Instant::now();
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", peer.name()));
-        let access = loop {
-            if let Some(access) = is_ready(&data).await {
-                break access;
-            }
-            let ended = child.try_wait().expect("a state");
-            assert!(ended.is_none() && start.elapsed() < READY_MAX, "{} did not become ready", peer.name());
-            tokio::time::sleep(ASK_EVERY).await;
-        };
-        Self { peer, access, data, ready: start.elapsed(), child, _dir: dir }
+        let (child, access, ready) = launch(peer, scratch, hanse, &data).await;
+        let (scratch, hanse) = (scratch.to_owned(), hanse.to_owned());
+        Self { peer, access, data, ready, scratch, hanse, child, _dir: dir }
+    }
+
+    /// Ends it, and starts it again on what it has.
+    pub async fn restart(&mut self) {
+        self.end();
+        (self.child, self.access, self.ready) = launch(self.peer, &self.scratch, &self.hanse, &self.data).await;
+    }
+
+    fn end(&mut self) {
+        // Not SIGKILL: what the script has started ends with it only if it is asked.
+        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        let _ = self.child.wait();
     }
 
     pub async fn client(&self, clients: u64) -> Client {
@@ -111,6 +114,23 @@ impl Server {
     }
 }
 
+/// The access is that of its administrator; the time is that until it was ready.
+async fn launch(peer: Peer, scratch: &Path, hanse: &Path, data: &Path) -> (Child, Access, Duration) {
+    let log = File::create(scratch.join(format!("{}.log", peer.name()))).expect("a log");
+    let mut command = peer.command(hanse, data);
+    command.stdin(Stdio::null()).stdout(log.try_clone().expect("a log")).stderr(log);
+    let start = Instant::now();
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", peer.name()));
+    loop {
+        if let Some(access) = is_ready(data).await {
+            return (child, access, start.elapsed());
+        }
+        let ended = child.try_wait().expect("a state");
+        assert!(ended.is_none() && start.elapsed() < READY_MAX, "{} did not become ready", peer.name());
+        tokio::time::sleep(ASK_EVERY).await;
+    }
+}
+
 async fn is_ready(data: &Path) -> Option<Access> {
     let access = Access::read(&data.join("admin.kubeconfig"))?;
     let client = Client::connect(&access, 1).await.ok()?;
@@ -119,8 +139,6 @@ async fn is_ready(data: &Path) -> Option<Access> {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Not SIGKILL: what the script has started ends with it only if it is asked.
-        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
-        let _ = self.child.wait();
+        self.end();
     }
 }

@@ -17,6 +17,8 @@ pub enum Aim {
     Times(f64),
     /// Less than this, in the row's unit.
     Below(f64),
+    /// More than this, in the row's unit.
+    Above(f64),
 }
 
 impl fmt::Display for Aim {
@@ -24,6 +26,7 @@ impl fmt::Display for Aim {
         match self {
             Self::Times(times) => write!(out, ">= {times}x"),
             Self::Below(limit) => write!(out, "< {limit}"),
+            Self::Above(limit) => write!(out, "> {limit}"),
         }
     }
 }
@@ -97,6 +100,7 @@ impl Report {
         let reached = match aim {
             Aim::Times(times) => self.ratio(row, peer).is_some_and(|ratio| ratio >= times),
             Aim::Below(limit) => self.figure(row, peer).is_some_and(|figure| figure < limit),
+            Aim::Above(limit) => self.figure(row, peer).is_some_and(|figure| figure > limit),
         };
         format!("{aim}{}", if reached { "" } else { ", missed" })
     }

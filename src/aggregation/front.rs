@@ -7,10 +7,10 @@
 use apiserver::ambient::Ambient;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
-use apiserver::hooks::Certificate;
 use apiserver::place::Workspace;
 use apiserver::relay::Present;
 use apiserver::strategy::Part;
+use apiserver::trust::Certificate;
 use certs::{Authority, Validity};
 use parking_lot::Mutex;
 use serde_json::{Value, json};

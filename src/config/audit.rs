@@ -1,18 +1,22 @@
 //! What is written down of requests: the flags, and the policy that they name.
 
-use super::FileError;
+use super::{FileError, kubeconfig};
+use apiserver::audit::webhook::{self, Pace, Told};
 use apiserver::audit::{Audit, Journal, Policy, Writer};
+use apiserver::hooks::call::{HttpCaller, NoServices};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The same flags as kube-apiserver's.
 #[derive(Args, Clone, Debug, Default)]
 pub struct AuditFlags {
     /// An audit.k8s.io/v1 Policy: what is written down of which requests
-    #[arg(long, value_name = "FILE", requires = "audit_log_path")]
+    #[arg(long, value_name = "FILE", requires = "audit_kept")]
     pub audit_policy_file: Option<PathBuf>,
     /// Where it is written down, an event a line
-    #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
+    #[arg(long, value_name = "FILE", requires = "audit_policy_file", group = "audit_kept")]
     pub audit_log_path: Option<PathBuf>,
     /// How large the file may be before it is put aside
     #[arg(long, value_name = "MEGABYTES", default_value_t = 100)]
@@ -20,19 +24,43 @@ pub struct AuditFlags {
     /// How many older files are kept
     #[arg(long, value_name = "FILES", default_value_t = 10)]
     pub audit_log_maxbackup: usize,
+    /// A kubeconfig of somebody who is sent it
+    #[arg(long, value_name = "FILE", requires = "audit_policy_file", group = "audit_kept")]
+    pub audit_webhook_config_file: Option<PathBuf>,
+    /// How many events are sent together at most
+    #[arg(long, value_name = "EVENTS", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..))]
+    pub audit_webhook_batch_max_size: u32,
+    /// How long an event waits for others that are sent with it
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub audit_webhook_batch_max_wait: u64,
 }
 
 impl AuditFlags {
     /// Nothing, if nobody wants to know anything.
     pub fn read(&self) -> Result<Option<Audit>, FileError> {
-        let (Some(policy), Some(path)) = (&self.audit_policy_file, &self.audit_log_path) else { return Ok(None) };
+        let Some(policy) = &self.audit_policy_file else { return Ok(None) };
         let read = |source| FileError::Unreadable { path: policy.clone(), source };
         let text = std::fs::read_to_string(policy).map_err(read)?;
         let wrong = |why| FileError::Wrong { path: policy.clone(), why };
         let policy = Policy::parse(&text).map_err(wrong)?;
+        let kept = self.audit_log_path.as_deref().map(|path| self.kept(path)).transpose()?;
+        let sent = self.audit_webhook_config_file.as_deref().map(|path| self.sent(path)).transpose()?;
+        Ok(Some(Audit::new(policy, kept.into_iter().chain(sent).collect())))
+    }
+
+    fn kept(&self, path: &Path) -> Result<Writer, FileError> {
         let bytes_max = self.audit_log_maxsize.saturating_mul(1_000_000);
-        let journal = Journal { path: path.clone(), bytes_max, backups: self.audit_log_maxbackup };
-        let writer = Writer::open(journal).map_err(|source| FileError::Unwritable { path: path.clone(), source })?;
-        Ok(Some(Audit::new(policy, writer)))
+        let journal = Journal { path: path.to_owned(), bytes_max, backups: self.audit_log_maxbackup };
+        journal.open().map_err(|source| FileError::Unwritable { path: path.to_owned(), source })
+    }
+
+    fn sent(&self, path: &Path) -> Result<Writer, FileError> {
+        let told = Told { at: kubeconfig::endpoint(path)?, caller: HttpCaller::new(Arc::new(NoServices), None) };
+        let pace = Pace {
+            together_max: self.audit_webhook_batch_max_size as usize,
+            gather: Duration::from_secs(self.audit_webhook_batch_max_wait),
+            ..Pace::default()
+        };
+        Ok(webhook::send(told, pace))
     }
 }

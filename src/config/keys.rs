@@ -1,10 +1,12 @@
-//! What the server signs with, and for how long: the flags.
+//! What the server signs and seals with: the flags.
 
-use super::AuthenticationError;
+use super::{AuthenticationError, FileError};
 use apiserver::authn::revoked::{Misfit, Revoked};
+use apiserver::encryption::EncryptionConfiguration;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
+use storage::Ring;
 
 /// What certificates last that are issued on request, if nobody says: Kubernetes' own.
 const LASTS: Duration = Duration::from_hours(8760);
@@ -27,6 +29,9 @@ pub struct KeyFlags {
     /// (JTI=...).
     #[arg(long, value_name = "FILE")]
     pub revoked_identities: Option<PathBuf>,
+    /// An EncryptionConfiguration: what is kept sealed, and with which keys; read again when it changes
+    #[arg(long, value_name = "FILE")]
+    pub encryption_provider_config: Option<PathBuf>,
 }
 
 impl Default for KeyFlags {
@@ -36,6 +41,7 @@ impl Default for KeyFlags {
             service_account_signing_key_file: None,
             service_account_key_files: Vec::new(),
             revoked_identities: None,
+            encryption_provider_config: None,
         }
     }
 }
@@ -48,6 +54,20 @@ impl KeyFlags {
         let text = std::fs::read_to_string(path).map_err(unreadable)?;
         let wrong = |misfit: Misfit| AuthenticationError::Config { path: path.clone(), why: misfit.to_string() };
         Revoked::parse(&text).map_err(wrong)
+    }
+
+    /// What seals and opens what is stored; nothing, if no file says so.
+    pub fn ring(&self) -> Result<Ring, FileError> {
+        let Some(path) = &self.encryption_provider_config else { return Ok(Ring::default()) };
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|source| FileError::Unreadable { path: path.clone(), source })?;
+        let wrong = |why| FileError::Wrong { path: path.clone(), why };
+        Ok(EncryptionConfiguration::parse(&text).map_err(wrong)?.ring())
+    }
+
+    /// The file as it is now.
+    pub fn ring_text(&self) -> Option<String> {
+        std::fs::read_to_string(self.encryption_provider_config.as_ref()?).ok()
     }
 
     /// The file as it is now.

@@ -1,7 +1,8 @@
 //! Kubeconfig files that flags name: where somebody is who is asked, and who we are there.
 
 use super::FileError;
-use apiserver::hooks::{Certificate, Endpoint, Identity, Token};
+use apiserver::hooks::{Endpoint, Identity, Token};
+use apiserver::trust::Certificate;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};

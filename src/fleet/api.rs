@@ -1,10 +1,15 @@
 //! What a cell can be asked, whatever it is: a Kubernetes API elsewhere, a workspace of this server, or a fake.
 
+use apiserver::auth::User;
+use axum::body::Body;
+use bytes::Bytes;
 use futures_util::stream::BoxStream;
+use http::{Request, Response};
 use serde_json::Value;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 /// An answer that is waited for.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -127,11 +132,17 @@ pub trait CellApi: Send + Sync + fmt::Debug {
     /// A merge patch of an object that is there.
     fn merge<'a>(&'a self, at: &'a CellPlace, patch: &'a Value) -> Later<'a, Result<Value, CellError>>;
 
-    /// Deletes the object if it has this UID. `None`: it is gone; otherwise it still waits for somebody there.
+    /// Deletes the object if it has this UID, and is refused with 409 if it has another. `None`: it is gone; otherwise
+    /// it still waits for somebody there.
     fn delete<'a>(&'a self, at: &'a CellPlace, uid: &'a str) -> Later<'a, Result<Option<Value>, CellError>>;
 
     /// All objects of a resource in all namespaces whose labels fit.
     fn list<'a>(&'a self, of: &'a CellResource, labels: &'a str) -> Later<'a, Result<Listed, CellError>>;
+
+    /// Sends a request there as it is, on behalf of somebody; the answer may go on for as long as a watch does.
+    fn pass<'a>(&'a self, _: Request<Bytes>, _: &'a Arc<User>) -> Later<'a, Result<Response<Body>, CellError>> {
+        Box::pin(async { Err(CellError::Unusable("nothing goes through to it".to_owned())) })
+    }
 
     /// What changes after a list.
     fn watch<'a>(

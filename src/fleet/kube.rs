@@ -4,6 +4,7 @@ use super::api::{Applied, CellApi, CellError, CellEvents, CellPlace, CellResourc
 use super::discovery;
 use super::stream;
 use super::transport::Transport;
+use apiserver::auth::User;
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -11,6 +12,7 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
@@ -185,8 +187,7 @@ impl<T: Transport> CellApi for Kube<T> {
             match self.ask(ask).await {
                 Ok((_, answer)) if answer["kind"] == "Status" => Ok(None),
                 Ok((_, object)) => Ok(Some(object)),
-                // Whatever has the name now, it is not what was meant.
-                Err(error) if matches!(error.code(), Some(404 | 409)) => Ok(None),
+                Err(error) if error.code() == Some(404) => Ok(None),
                 Err(error) => Err(error),
             }
         })
@@ -206,6 +207,18 @@ impl<T: Transport> CellApi for Kube<T> {
                     return Ok(listed);
                 }
             }
+        })
+    }
+
+    fn pass<'a>(
+        &'a self,
+        request: Request<Bytes>,
+        user: &'a Arc<User>,
+    ) -> Later<'a, Result<Response<Body>, CellError>> {
+        Box::pin(async move {
+            let late = || CellError::Unreachable(format!("no answer in {} seconds", ANSWER_MAX.as_secs()));
+            let answer = tokio::time::timeout(ANSWER_MAX, self.transport.send_as(request, user)).await;
+            answer.unwrap_or_else(|_| Err(late()))
         })
     }
 

@@ -1,5 +1,6 @@
 //! Kubeconfig files: where an API server is, whom to trust there, and who to be.
 
+use apiserver::trust::Certificate;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Uri;
@@ -27,7 +28,7 @@ pub enum Credential {
     None,
     Token(String),
     Basic { user: String, password: String },
-    Certificate { chain_pem: Vec<u8>, key_pem: Vec<u8> },
+    Certificate(Certificate),
 }
 
 impl fmt::Debug for Credential {
@@ -169,7 +170,7 @@ fn credential(user: &Value) -> Result<Credential, KubeconfigError> {
         return Ok(Credential::Token(token));
     }
     if let (Some(chain_pem), Some(key_pem)) = (data(user, "client-certificate")?, data(user, "client-key")?) {
-        return Ok(Credential::Certificate { chain_pem, key_pem });
+        return Ok(Credential::Certificate(Certificate { chain_pem, key_pem }));
     }
     Ok(match (word("username"), word("password")) {
         (Some(user), Some(password)) => Credential::Basic { user, password },

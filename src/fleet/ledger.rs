@@ -35,6 +35,8 @@ pub struct CopyFacts {
     pub uid: String,
     /// Whether it is known to be in the cell.
     pub applied: bool,
+    /// Somebody wants it gone, whatever was decided.
+    pub going: bool,
 }
 
 /// The resource of a copy in its cell.
@@ -63,6 +65,7 @@ impl CopyFacts {
             name: word("object", "name"),
             uid: record.text(&["status", "uid"]).unwrap_or_default().into_owned(),
             applied: record.text(&["status", "applied"]).is_some_and(|applied| applied == "True"),
+            going: record.text(&["metadata", "deletionTimestamp"]).is_some(),
         })
     }
 

@@ -5,11 +5,12 @@ use super::api::{CellError, Later};
 use super::kubeconfig::{Access, Credential};
 use super::transport::Transport;
 use super::trust;
+use apiserver::auth::User;
 use axum::body::Body;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, USER_AGENT};
 use http::{Request, Response, Uri};
 use http_body_util::Full;
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -83,7 +84,30 @@ impl fmt::Debug for Remote {
     }
 }
 
+/// Groups that everybody is in by having been recognised, or not.
+const OF_EVERYBODY: [&str; 2] = ["system:authenticated", "system:unauthenticated"];
+
+/// Says who is meant by name and groups, as Karmada does: what they may do, the cell decides.
+fn impersonate(headers: &mut HeaderMap, user: &User) -> Result<(), CellError> {
+    let value = |text: &str| {
+        let unspeakable = |_| CellError::Unusable("the user cannot be named in a header".to_owned());
+        HeaderValue::from_bytes(text.as_bytes()).map_err(unspeakable)
+    };
+    headers.insert("impersonate-user", value(&user.name)?);
+    for group in user.groups.iter().filter(|group| !OF_EVERYBODY.contains(&group.as_str())) {
+        headers.append("impersonate-group", value(group)?);
+    }
+    Ok(())
+}
+
 impl Transport for Remote {
+    fn send_as(&self, mut request: Request<Bytes>, user: &Arc<User>) -> Later<'_, Result<Response<Body>, CellError>> {
+        match impersonate(request.headers_mut(), user) {
+            Ok(()) => self.send(request),
+            Err(error) => Box::pin(async { Err(error) }),
+        }
+    }
+
     fn send(&self, request: Request<Bytes>) -> Later<'_, Result<Response<Body>, CellError>> {
         Box::pin(async move {
             let answer = self.client.request(self.addressed(request)?).await;
@@ -106,7 +130,7 @@ fn authorization(credential: &Credential) -> Result<Option<HeaderValue>, CellErr
     let text = match credential {
         Credential::Token(token) => format!("Bearer {token}"),
         Credential::Basic { user, password } => format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))),
-        Credential::None | Credential::Certificate { .. } => return Ok(None),
+        Credential::None | Credential::Certificate(_) => return Ok(None),
     };
     let mut value = HeaderValue::try_from(text)
         .map_err(|_| CellError::Unusable("the token has characters that no header can carry".to_owned()))?;

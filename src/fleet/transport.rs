@@ -13,6 +13,9 @@ use tower::ServiceExt;
 /// Sends one request. The body of the answer may go on for as long as a watch does.
 pub trait Transport: Send + Sync + fmt::Debug + 'static {
     fn send(&self, request: Request<Bytes>) -> Later<'_, Result<Response<Body>, CellError>>;
+
+    /// The same on behalf of somebody, who may do there what they may do, and nothing else.
+    fn send_as(&self, request: Request<Bytes>, user: &Arc<User>) -> Later<'_, Result<Response<Body>, CellError>>;
 }
 
 /// A workspace of this server: requests go through everything that requests from outside go through.
@@ -29,21 +32,27 @@ impl Local {
         Self { pipeline, user: User::system("syncer"), prefix: format!("/clusters/{workspace}") }
     }
 
-    fn inside(&self, request: Request<Bytes>) -> Result<Request<Body>, CellError> {
+    fn inside(&self, request: Request<Bytes>, user: &Arc<User>) -> Result<Request<Body>, CellError> {
         let (mut parts, body) = request.into_parts();
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         parts.uri = format!("{}{path}", self.prefix)
             .parse::<Uri>()
             .map_err(|error| CellError::Unusable(format!("no path leads there: {error}")))?;
-        parts.extensions.insert(Peer { user: Some(self.user.clone()), proxy: None });
+        parts.extensions.insert(Peer { user: Some(user.clone()), proxy: None });
         Ok(Request::from_parts(parts, Body::from(body)))
     }
 }
 
 impl Transport for Local {
     fn send(&self, request: Request<Bytes>) -> Later<'_, Result<Response<Body>, CellError>> {
+        self.send_as(request, &self.user)
+    }
+
+    /// Whoever asks is known here: they are who they are in the other workspace, which may be nobody.
+    fn send_as(&self, request: Request<Bytes>, user: &Arc<User>) -> Later<'_, Result<Response<Body>, CellError>> {
+        let user = user.clone();
         Box::pin(async move {
-            let request = self.inside(request)?;
+            let request = self.inside(request, &user)?;
             let answered = self.pipeline.clone().oneshot(request).await;
             answered.map_err(|error| CellError::Unreachable(error.to_string()))
         })

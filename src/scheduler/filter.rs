@@ -48,7 +48,7 @@ fn objection<'a>(rule: &Rule, at: usize, cell: &'a Cell, seen: &Seen<'a>) -> Res
     if let Some(spread) = rule.cells.spread.iter().find(unknown) {
         return Err(Reason::NoTopology(spread.by.name()));
     }
-    let placed = seen.before.targets.iter().any(|target| target.cell == cell.name);
+    let placed = seen.stands_in(&cell.name);
     match affinity::evicting(&rule.cells.tolerations, cell) {
         Some(taint) if placed => return Err(Reason::Tainted(taint)),
         _ if !placed => newly(rule, cell, seen)?,

@@ -147,7 +147,7 @@ fn share(
 
 fn measure(candidate: &mut Candidate<'_>, seen: &Seen<'_>) {
     let before = seen.before.targets.iter().find(|target| target.cell == candidate.name());
-    candidate.placed = before.is_some();
+    candidate.placed = seen.stands_in(candidate.name());
     candidate.before = before.and_then(|target| target.replicas).unwrap_or(0);
     let Some(workload) = seen.workload else {
         candidate.room = i64::from(i32::MAX);

@@ -27,6 +27,16 @@ pub struct Seen<'a> {
     pub mode: Mode,
 }
 
+impl Seen<'_> {
+    /// Whether a cell has something of the object that would have to move. A share of nothing does not count once there
+    /// is something to share out: it would hold a place that the cell may have to give up at once.
+    pub(super) fn stands_in(&self, cell: &str) -> bool {
+        let shares_out = self.workload.is_some_and(|workload| workload.replicas > 0);
+        let stands = |target: &Target| target.cell == cell && !(shares_out && target.replicas == Some(0));
+        self.before.targets.iter().any(stands)
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     pub replicas: i64,

@@ -2,6 +2,7 @@
 
 use super::identity;
 use super::path;
+use super::projects::{self, ORGANIZATIONS, PROJECTS};
 use super::types::{Resolved, TypeRef, Types};
 use super::words::{
     CLUSTER, HELD_BY_CLUSTER, HELD_BY_CONTENT, HOME, ITSELF, LOGICAL_CLUSTERS, OWNER, PATH, PHASE_LABEL,
@@ -12,6 +13,7 @@ use apiserver::allocate::Beside;
 use apiserver::attend::{Around, Attendant, Attending, Shared, Visit};
 use apiserver::auth::impersonation::Wanted;
 use apiserver::auth::{Attributes, Objects, Rules, User};
+use apiserver::catalog::ResourceDef;
 use apiserver::custom::Elsewhere;
 use apiserver::error::ApiError;
 use apiserver::object::{Object, timestamp};
@@ -63,12 +65,21 @@ impl Attendant for Tenancy {
             lifecycle::attend_type(object, path, &self.url);
             return Ok(Vec::new());
         }
-        if !is(WORKSPACES) || write.part != Part::Main || write.old.is_some() {
+        if write.part != Part::Main || write.old.is_some() {
             return Ok(Vec::new());
         }
-        let newborn = self.conceive(object, write)?;
-        newborn.complete(object);
-        newborn.beside(object, write)
+        if is(WORKSPACES) {
+            let newborn = self.conceive(object, write)?;
+            newborn.complete(object);
+            newborn.beside(object, write)
+        } else if is(PROJECTS) {
+            self.attend_project(object, write)
+        } else {
+            if is(ORGANIZATIONS) {
+                projects::ready(object, &timestamp(write.ambient.now()));
+            }
+            Ok(Vec::new())
+        }
     }
 
     /// The first workspaces keep them as objects, for everybody to see and to change.
@@ -128,6 +139,20 @@ struct Newborn<'a> {
 }
 
 impl Tenancy {
+    /// A project, and the workspace that it stands for.
+    fn attend_project(&self, project: &mut Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError> {
+        let mut workspace = projects::workspace(project)?;
+        let newborn = self.conceive(&workspace, write)?;
+        newborn.complete(&mut workspace);
+        let mut all = newborn.beside(project, write)?;
+        let system = projects::system_namespace();
+        all.push(newborn.make(write.around, ("", "v1", "namespaces"), projects::SYSTEM_NAMESPACE, system)?);
+        let at = collection(write.around, WORKSPACES, &write.at.workspace)?.object(project.name());
+        all.push(Beside::Make(Box::new(at), workspace));
+        projects::complete(project, &newborn.now);
+        Ok(all)
+    }
+
     fn conceive<'a>(&self, object: &Object, write: &Attending<'a>) -> Result<Newborn<'a>, ApiError> {
         let refused = |why: &str| ApiError::forbidden(&write.at.resource, object.name(), why);
         let (types, parent) = (Types { around: write.around }, &write.at.workspace);
@@ -283,10 +308,11 @@ impl Newborn<'_> {
         owner
     }
 
-    /// Everything that is in the workspace from the start.
-    fn beside(&self, object: &Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError> {
+    /// Everything that is in the workspace from the start. It belongs to the object because of which it is made.
+    fn beside(&self, owner: &Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError> {
         let around = write.around;
-        let mut all = vec![self.make(around, LOGICAL_CLUSTERS, ITSELF, self.logical_cluster(object))?];
+        let cluster = self.logical_cluster(owner, &write.at.resource);
+        let mut all = vec![self.make(around, LOGICAL_CLUSTERS, ITSELF, cluster)?];
         for name in NAMESPACES {
             all.push(self.make(around, ("", "v1", "namespaces"), name, namespace(name))?);
         }
@@ -296,7 +322,7 @@ impl Newborn<'_> {
             Ok(bindings) => all.extend(bindings),
             Err(missing) => {
                 let why = format!("workspace type {} binds APIExport {missing}, which does not exist", self.of.of);
-                return Err(ApiError::forbidden(&write.at.resource, object.name(), &why));
+                return Err(ApiError::forbidden(&write.at.resource, owner.name(), &why));
             }
         }
         // Parts of the server need no permission, and are nobody's administrators.
@@ -319,7 +345,7 @@ impl Newborn<'_> {
         Ok(Beside::Make(Box::new(at.object(name)), object))
     }
 
-    fn logical_cluster(&self, workspace: &Object) -> Value {
+    fn logical_cluster(&self, owner: &Object, of: &ResourceDef) -> Value {
         let mut status = self.status();
         status["URL"] = json!(self.url);
         let mut annotations = json!({ PATH: self.path, CLUSTER: self.id.as_str(), TYPE: self.of.of.to_string() });
@@ -334,8 +360,8 @@ impl Newborn<'_> {
             },
             "spec": {
                 "owner": {
-                    "apiVersion": format!("{}/{}", WORKSPACES.0, WORKSPACES.1), "resource": WORKSPACES.2,
-                    "name": workspace.name(), "uid": workspace.uid(), "cluster": self.parent.as_str(),
+                    "apiVersion": of.api_version(), "resource": &*of.plural,
+                    "name": owner.name(), "uid": owner.uid(), "cluster": self.parent.as_str(),
                 },
                 "createdBy": self.user.name,
                 "initializers": self.of.initializers(), "terminators": self.of.terminators(),

@@ -1,6 +1,6 @@
 //! A workspace that is to go is emptied: what nobody holds goes at once and by the hundred, what finalizers hold is told
-//! to go and waited for, and who holds what is said on the workspace. Roles and definitions stay until the end: the one
-//! so that whoever has to tidy up still may, the other so that what they define can be found.
+//! to go and waited for, and who holds what is said on the workspace. Roles and definitions stay until the rest is gone:
+//! the one so that whoever has to tidy up still may, the other so that what they define can be found.
 
 use super::words::{HELD_BY_CLUSTER, HELD_BY_CONTENT, LOGICAL_CLUSTERS, PHASE_LABEL, WORKSPACES, itself};
 use crate::controller::{Action, Controller, Reconciler, Source};
@@ -36,8 +36,8 @@ const EMPTIED_AT_ONCE: usize = 32;
 /// Where a workspace is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WorkspaceKey {
-    parent: Workspace,
-    name: String,
+    pub(super) parent: Workspace,
+    pub(super) name: String,
 }
 
 pub fn controller(client: &Client) -> Controller<Departure> {
@@ -169,8 +169,8 @@ impl Departure {
     fn content(&self, id: &Workspace) -> Result<Content, ApiError> {
         let mut content = Content::default();
         let catalog = self.client.catalog(id)?;
-        for last in [false, true] {
-            for resource in catalog.stored().filter(|resource| goes_last(resource) == last && !is_itself(resource)) {
+        for turn in Turn::ALL {
+            for resource in catalog.stored().filter(|resource| Turn::of(resource) == turn && !is_itself(resource)) {
                 let place = Collection { resource: resource.clone(), workspace: id.clone(), namespace: None };
                 self.look(&place, &mut content)?;
             }
@@ -231,14 +231,14 @@ impl Departure {
 
     async fn explain(&self, at: &ObjectRef, workspace: &Object, content: &Content) -> Result<(), ApiError> {
         let message = describe(content);
-        let same = |found: &&Value| found["type"] == CONDITION && found["message"] == message.as_str();
+        let same = |found: &&Value| found["type"] == CONTENT_DELETED && found["message"] == message.as_str();
         if workspace.items(&["status", "conditions"]).any(|found| same(&found)) {
             return Ok(());
         }
-        let others = workspace.items(&["status", "conditions"]).filter(|found| found["type"] != CONDITION);
+        let others = workspace.items(&["status", "conditions"]).filter(|found| found["type"] != CONTENT_DELETED);
         let mut conditions: Vec<Value> = others.cloned().collect();
         conditions.push(json!({
-            "type": CONDITION, "status": "False", "severity": "Info", "reason": "SomeFinalizersRemain",
+            "type": CONTENT_DELETED, "status": "False", "severity": "Info", "reason": "SomeFinalizersRemain",
             "message": message, "lastTransitionTime": timestamp(self.client.ambient().now()),
         }));
         let status = json!({ "status": { "phase": "Deleting", "conditions": conditions } });
@@ -248,7 +248,8 @@ impl Departure {
     }
 }
 
-const CONDITION: &str = "WorkspaceContentDeleted";
+/// The condition that says who holds what.
+pub(super) const CONTENT_DELETED: &str = "WorkspaceContentDeleted";
 
 /// Which objects are in the way, and who holds them.
 fn describe(content: &Content) -> String {
@@ -283,7 +284,25 @@ fn is_itself(resource: &Arc<ResourceDef>) -> bool {
     (&*resource.group, &*resource.plural) == (LOGICAL_CLUSTERS.0, LOGICAL_CLUSTERS.2)
 }
 
-fn goes_last(resource: &Arc<ResourceDef>) -> bool {
-    let defines = resource.traits.defines || resource.group == "apiextensions.k8s.io";
-    defines || resource.group == "rbac.authorization.k8s.io"
+/// When things go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    First,
+    /// Roles, definitions and bindings.
+    Second,
+    /// What is written down of objects in cells: it says what is still to be taken back from there.
+    Last,
+}
+
+impl Turn {
+    const ALL: [Self; 3] = [Self::First, Self::Second, Self::Last];
+
+    fn of(resource: &ResourceDef) -> Self {
+        match (&*resource.group, &*resource.plural) {
+            ("rbac.authorization.k8s.io" | "apiextensions.k8s.io", _) => Self::Second,
+            ("federation.hanse.dev", "placements" | "copies") => Self::Last,
+            _ if resource.traits.defines => Self::Second,
+            _ => Self::First,
+        }
+    }
 }

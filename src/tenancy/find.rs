@@ -2,6 +2,7 @@
 
 use super::lifecycle;
 use super::path::{self, Tree};
+use super::projects::forms;
 use super::sharing::window::{self, Windows};
 use super::words;
 use super::words::{HOME, ITSELF, LOGICAL_CLUSTERS, ROOT, WORKSPACES};
@@ -10,6 +11,7 @@ use apiserver::client::Client;
 use apiserver::object::Peek;
 use apiserver::place::Workspace;
 use apiserver::window::Window;
+use http::Uri;
 use std::sync::Arc;
 
 /// What kcp calls the place of its own policies. Here they are everywhere, and the root stands in for it.
@@ -53,6 +55,10 @@ impl FindWorkspace for Finder {
         let address = window::read(path)?;
         let opened = window::open(&self.client, &self.windows, &address, |path| self.find(Some(path)));
         Some((opened, address.rest.to_owned()))
+    }
+
+    fn meant(&self, uri: &Uri) -> Option<Uri> {
+        forms::rewritten(uri)
     }
 }
 

@@ -16,6 +16,7 @@ mod find;
 mod identity;
 mod lifecycle;
 pub mod path;
+pub mod projects;
 mod reserved;
 pub mod seed;
 mod sharing;

@@ -3,12 +3,14 @@
 //! ```text
 //!   "hanse-backup 1\n"  revision(8)
 //!   entry*              1  key length(4)  value length(4)  created(8)  modified(8)  key  value
+//!                       2 instead of 1: the value is sealed (`seal`)
 //!   end                 0  entries(8)  checksum of everything before it(8)
 //! ```
 
 use crate::error::{BackupError, ReadError};
 use crate::index::Version;
 use crate::key::{Key, KeyRange};
+use crate::seal::Seal;
 use crate::snapshot::{Entry, Snapshot};
 use crate::txn::Revision;
 use bytes::Bytes;
@@ -17,6 +19,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 const MAGIC: &[u8; 15] = b"hanse-backup 1\n";
 const ENTRY: u8 = 1;
+const SEALED: u8 = 2;
 const END: u8 = 0;
 /// No stored key or value comes near it; a length beyond it is damage, not a reason to allocate.
 const LENGTH_MAX: u32 = 256 << 20;
@@ -30,14 +33,15 @@ pub struct BackupSummary {
     pub bytes: u64,
 }
 
-/// Writes everything that `snapshot` shows.
+/// Writes everything that `snapshot` shows; what is sealed on the disk is sealed here.
 pub(crate) fn write(snapshot: &Snapshot, to: impl Write) -> Result<BackupSummary, BackupError> {
-    write_entries(snapshot.revision(), snapshot.scan(KeyRange::all()), to)
+    write_entries(snapshot.revision(), snapshot.scan(KeyRange::all()), snapshot.seal(), to)
 }
 
 fn write_entries(
     revision: Revision,
     entries: impl Iterator<Item = Result<Entry, ReadError>>,
+    seal: &Seal,
     to: impl Write,
 ) -> Result<BackupSummary, BackupError> {
     let mut out = Hashed { inner: to, hash: Xxh3::new() };
@@ -45,8 +49,8 @@ fn write_entries(
     out.put(MAGIC)?;
     out.put(&summary.revision.0.to_le_bytes())?;
     for entry in entries {
-        let entry = entry?;
-        out.put_entry(&entry)?;
+        let (entry, mark) = sealed(entry?, seal);
+        out.put_entry(mark, &entry)?;
         summary.count(&entry);
     }
     out.put(&[END])?;
@@ -57,11 +61,29 @@ fn write_entries(
     Ok(summary)
 }
 
-/// Reads a backup entry by entry. It is only known to be whole when `visit` was called for all of it and this
+/// As it is to be written, and how it is marked.
+fn sealed(mut entry: Entry, seal: &Seal) -> (Entry, u8) {
+    if seal.is_left_closed(&entry.key, entry.version.modified) {
+        return (entry, SEALED);
+    }
+    let Some(value) = seal.seal(&entry.key, &entry.version.value) else { return (entry, ENTRY) };
+    entry.version.value = value.into();
+    (entry, SEALED)
+}
+
+/// Reads a backup entry by entry, sealed values as they are. It is only known to be whole when `visit` was called for all of it and this
 /// returned `Ok`.
 pub fn read(
     from: impl Read,
     mut visit: impl FnMut(Entry) -> Result<(), BackupError>,
+) -> Result<BackupSummary, BackupError> {
+    read_stored(from, |entry, _| visit(entry))
+}
+
+/// The same, telling of each entry whether its value is sealed.
+pub(crate) fn read_stored(
+    from: impl Read,
+    mut visit: impl FnMut(Entry, bool) -> Result<(), BackupError>,
 ) -> Result<BackupSummary, BackupError> {
     let mut input = Hashed { inner: from, hash: Xxh3::new() };
     let magic: [u8; 15] = input.take().map_err(|error| match error {
@@ -75,12 +97,12 @@ pub fn read(
     let mut last: Option<Key> = None;
     loop {
         match input.take::<1>()? {
-            [ENTRY] => {
+            [mark @ (ENTRY | SEALED)] => {
                 let entry = input.take_entry()?;
                 check_place(&entry, last.as_ref(), summary.revision)?;
                 last = Some(entry.key.clone());
                 summary.count(&entry);
-                visit(entry)?;
+                visit(entry, mark == SEALED)?;
             }
             [END] => break,
             [other] => return Err(damaged(format!("unknown mark {other} after {} entries", summary.entries))),
@@ -134,9 +156,9 @@ impl<S: Write> Hashed<S> {
         self.inner.write_all(bytes).map_err(BackupError::Io)
     }
 
-    fn put_entry(&mut self, entry: &Entry) -> Result<(), BackupError> {
+    fn put_entry(&mut self, mark: u8, entry: &Entry) -> Result<(), BackupError> {
         let Version { created, modified, value } = &entry.version;
-        self.put(&[ENTRY])?;
+        self.put(&[mark])?;
         self.put(&(entry.key.as_bytes().len() as u32).to_le_bytes())?;
         self.put(&(value.len() as u32).to_le_bytes())?;
         self.put(&created.0.to_le_bytes())?;
@@ -210,7 +232,7 @@ mod tests {
 
     fn backup_of(revision: u64, entries: &[Entry]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write_entries(Revision(revision), entries.iter().cloned().map(Ok), &mut bytes).unwrap();
+        write_entries(Revision(revision), entries.iter().cloned().map(Ok), &Seal::default(), &mut bytes).unwrap();
         bytes
     }
 

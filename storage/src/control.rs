@@ -75,6 +75,7 @@ pub fn copy_of_running(dir: &Path) -> io::Result<UnixStream> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seal::Seal;
     use crate::shared::Clock;
     use crate::timeline::Timeline;
     use std::io::Read;
@@ -83,7 +84,7 @@ mod tests {
     #[test]
     fn it_hands_out_copies_until_it_is_dropped_and_then_its_thread_ends() {
         let dir = tempfile::tempdir().unwrap();
-        let shared = Shared::start(Timeline::default(), Clock::default());
+        let shared = Shared::start(Timeline::default(), Clock::default(), Seal::default(), None);
         let held = Arc::weak_count(&shared);
         let control = Control::listen(crate::datadir::control_socket(dir.path()), &shared).unwrap();
         assert_eq!(Arc::weak_count(&shared), held + 1, "the thread follows the store");

@@ -97,6 +97,11 @@ pub enum BackendError {
     Unreachable { endpoint: String, what: String },
     #[error("a write before this one failed")]
     Interrupted,
+    /// Whoever opens it must give the key that is named.
+    #[error("{what}")]
+    Locked { what: String },
+    #[error("it was opened to be looked at, without the keys of what is sealed in it")]
+    Shut,
     #[error("failure injected at step {step}")]
     Injected { step: u64 },
 }

@@ -14,7 +14,7 @@
 use crate::key::{Key, KeyRange};
 use crate::txn::Revision;
 use bytes::Bytes;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
 
 /// A live value and where it stands in history. Cheap to clone.
@@ -73,6 +73,32 @@ pub struct Size {
     pub bytes: u64,
 }
 
+/// Says whose share of a store a key counts for; `None`: nobody's.
+pub type ShareOf = for<'a> fn(&'a [u8]) -> Option<&'a [u8]>;
+
+/// What everybody has of an index.
+#[derive(Debug)]
+struct Shares {
+    of: ShareOf,
+    /// Whoever has nothing is not in it.
+    sizes: HashMap<Box<[u8]>, Size>,
+}
+
+impl Shares {
+    fn change(&mut self, key: &Key, old: Option<&Bytes>, new: Option<&Bytes>) {
+        let Some(owner) = (self.of)(key.as_bytes()) else { return };
+        if !self.sizes.contains_key(owner) {
+            self.sizes.insert(owner.into(), Size::default());
+        }
+        let Some(size) = self.sizes.get_mut(owner) else { return };
+        size.add(key, new);
+        size.subtract(key, old);
+        if size.keys == 0 {
+            self.sizes.remove(owner);
+        }
+    }
+}
+
 /// A part of a range, as it was at some revision.
 #[derive(Debug)]
 pub(crate) struct Part {
@@ -85,6 +111,7 @@ pub(crate) struct Part {
 pub(crate) struct Index {
     chains: BTreeMap<Key, Chain>,
     size: Size,
+    shares: Option<Shares>,
 }
 
 impl Index {
@@ -102,11 +129,25 @@ impl Index {
         for (key, chain) in &chains {
             size.add(key, chain.newest.value.as_ref());
         }
-        Self { chains: chains.into_iter().collect(), size }
+        Self { chains: chains.into_iter().collect(), size, shares: None }
     }
 
     pub(crate) fn size(&self) -> Size {
         self.size
+    }
+
+    /// From now on it is counted who has how much.
+    pub(crate) fn share(&mut self, of: ShareOf) {
+        let mut shares = Shares { of, sizes: HashMap::new() };
+        for (key, chain) in &self.chains {
+            shares.change(key, None, chain.newest.value.as_ref());
+        }
+        self.shares = Some(shares);
+    }
+
+    /// What somebody has; nothing, if it is not counted.
+    pub(crate) fn share_of(&self, owner: &[u8]) -> Size {
+        self.shares.as_ref().and_then(|shares| shares.sizes.get(owner)).copied().unwrap_or_default()
     }
 
     pub(crate) fn newest(&self, key: &[u8]) -> Option<Version> {
@@ -163,6 +204,10 @@ impl Index {
     /// Records a commit's effect on one key and returns what was there before.
     pub(crate) fn write(&mut self, key: &Key, revision: Revision, value: Option<Bytes>) -> Option<Version> {
         self.size.add(key, value.as_ref());
+        if let Some(shares) = &mut self.shares {
+            let old = self.chains.get(key).and_then(|chain| chain.newest.value.as_ref());
+            shares.change(key, old, value.as_ref());
+        }
         let Some(chain) = self.chains.get_mut(key) else {
             let newest = Slot { modified: revision, created: revision, value };
             self.chains.insert(key.clone(), Chain { newest, older: VecDeque::new() });
@@ -265,6 +310,26 @@ mod tests {
 
     fn forgotten(index: &mut Index, floor: u64) -> Vec<u64> {
         index.prune(&Key::new("a"), Revision(floor)).iter().map(|slot| slot.modified.0).collect()
+    }
+
+    #[test]
+    fn everybody_has_what_is_live_of_theirs() {
+        let mut index = example();
+        let owner: ShareOf = |key| key.split(|byte| *byte == b'/').nth(1);
+        index.write(&Key::new("k/ada/1"), Revision(10), Some("12345".into()));
+        index.share(owner);
+        let check = |index: &Index, keys, bytes| assert_eq!(index.share_of(b"ada"), Size { keys, bytes });
+        check(&index, 1, 12);
+        index.write(&Key::new("k/ada/2"), Revision(11), Some("1".into()));
+        index.write(&Key::new("k/bob/1"), Revision(11), Some("1".into()));
+        check(&index, 2, 20);
+        index.write(&Key::new("k/ada/1"), Revision(12), Some("1".into()));
+        check(&index, 2, 16);
+        index.write(&Key::new("k/ada/1"), Revision(13), None);
+        index.write(&Key::new("k/ada/2"), Revision(13), None);
+        index.write(&Key::new("k/ada/2"), Revision(14), None);
+        check(&index, 0, 0);
+        assert_eq!(index.shares.as_ref().unwrap().sizes.len(), 1, "who has nothing is forgotten");
     }
 
     #[test]

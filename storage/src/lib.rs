@@ -24,6 +24,7 @@ mod index;
 mod key;
 mod load;
 mod record;
+mod seal;
 mod shared;
 mod snapshot;
 mod store;
@@ -42,8 +43,9 @@ pub use engine::Engine;
 pub use error::{BackendError, BackupError, CommitError, OpenError, ReadError};
 #[cfg(feature = "etcd")]
 pub use etcd::{EtcdIdentity, EtcdTls};
-pub use index::{Size, Version};
+pub use index::{ShareOf, Size, Version};
 pub use key::{Inverted, Key, KeyRange};
+pub use seal::{Ring, Seal, SealKey, UnfitKey, sealed_by};
 pub use shared::Clock;
 pub use snapshot::{Entry, Scan, Snapshot};
 pub use store::{Options, Place, RESTORE_BUMP, Stats, Store, restore};

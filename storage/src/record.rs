@@ -3,6 +3,8 @@
 //! ```text
 //!   physical key                 value
 //!   revision(8, big endian) key  format(1) kind(1) created(8) checksum(8) bytes
+//!
+//!   kind: 0 a value, 1 a tombstone, 2 a sealed value (`seal`)
 //! ```
 //!
 //! Records are ordered by revision, so the engine only ever appends, and a record is never overwritten. The ledger is
@@ -11,13 +13,16 @@
 
 use crate::index::Slot;
 use crate::key::Key;
+use crate::seal::{Locked, Seal};
 use crate::txn::Revision;
 use bytes::Bytes;
+use std::collections::HashMap;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 const FORMAT: u8 = 1;
 const VALUE: u8 = 0;
 const TOMBSTONE: u8 = 1;
+const SEALED: u8 = 2;
 const HEADER_BYTES: usize = 18;
 
 /// Where the records from `revision` on begin.
@@ -41,6 +46,8 @@ pub(crate) enum Damage {
     Checksum { key: Key, revision: Revision },
     #[error("the ledger is malformed")]
     Ledger,
+    #[error("the value of {key} at revision {revision} {why}")]
+    Sealed { key: Key, revision: Revision, why: Locked },
 }
 
 /// One version of one key, as it is stored.
@@ -48,9 +55,41 @@ pub(crate) enum Damage {
 pub(crate) struct Record {
     pub(crate) key: Key,
     pub(crate) slot: Slot,
+    /// Whether the value is sealed.
+    pub(crate) sealed: bool,
 }
 
 impl Record {
+    /// As it is in memory.
+    pub(crate) fn plain(key: Key, slot: Slot) -> Self {
+        Self { key, slot, sealed: false }
+    }
+
+    /// Sealed, if its key is one whose values are.
+    #[must_use]
+    pub(crate) fn under(mut self, seal: &Seal) -> Self {
+        if let Some(sealed) = self.slot.value.as_ref().and_then(|value| seal.seal(&self.key, value)) {
+            self.slot.value = Some(sealed.into());
+            self.sealed = true;
+        }
+        self
+    }
+
+    /// As it is to be in memory.
+    pub(crate) fn opened(mut self, seal: &Seal) -> Result<Self, Damage> {
+        let Some(value) = self.slot.value.as_ref().filter(|_| self.sealed) else { return Ok(self) };
+        if seal.is_shut() {
+            seal.leave_closed(&self.key, self.slot.modified);
+            return Ok(self);
+        }
+        match seal.open(&self.key, value) {
+            Ok(value) => self.slot.value = Some(value.into()),
+            Err(why) => return Err(Damage::Sealed { revision: self.slot.modified, key: self.key, why }),
+        }
+        self.sealed = false;
+        Ok(self)
+    }
+
     pub(crate) fn physical_key(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(8 + self.key.as_bytes().len());
         bytes.extend_from_slice(&self.slot.modified.0.to_be_bytes());
@@ -80,13 +119,14 @@ impl Record {
         let (key, revision) = (Key::new(key), Revision(revision));
         let short = || Damage::Short { key: key.clone(), revision };
         let [format, kind, rest @ ..] = bytes else { return Err(short()) };
-        if *format != FORMAT || *kind > TOMBSTONE {
+        if *format != FORMAT || *kind > SEALED {
             return Err(Damage::Format { key, revision, format: *format });
         }
         let (created, rest) = take_u64(rest, u64::from_le_bytes).ok_or_else(short)?;
         let (checksum, value) = take_u64(rest, u64::from_le_bytes).ok_or_else(short)?;
-        let value = (*kind == VALUE).then(|| Bytes::copy_from_slice(value));
-        let record = Self { key, slot: Slot { modified: revision, created: Revision(created), value } };
+        let value = (*kind != TOMBSTONE).then(|| Bytes::copy_from_slice(value));
+        let record =
+            Self { key, slot: Slot { modified: revision, created: Revision(created), value }, sealed: *kind == SEALED };
         if record.checksum() != checksum {
             return Err(Damage::Checksum { key: record.key, revision });
         }
@@ -94,7 +134,11 @@ impl Record {
     }
 
     fn kind(&self) -> u8 {
-        if self.slot.value.is_some() { VALUE } else { TOMBSTONE }
+        match &self.slot.value {
+            None => TOMBSTONE,
+            Some(_) if self.sealed => SEALED,
+            Some(_) => VALUE,
+        }
     }
 
     /// Covers the place as well as the value: a record that strayed to another key or revision does not match.
@@ -166,6 +210,27 @@ impl Ledger {
     }
 }
 
+/// The checksums of sealed records: they cover what is stored, and only the plain value is in memory.
+#[derive(Debug, Default)]
+pub(crate) struct SealedRecords(HashMap<(Revision, Key), u64>);
+
+impl SealedRecords {
+    pub(crate) fn add(&mut self, key: Key, modified: Revision, checksum: u64) {
+        self.0.insert((modified, key), checksum);
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    fn take(&mut self, record: &Record) -> Option<u64> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.remove(&(record.slot.modified, record.key.clone()))
+    }
+}
+
 /// Records that nobody can read any more. They are removed many at a time: a removal is a write like any other, and an
 /// engine that orders its files by key has to rewrite all that lies between what it removes and what it adds.
 #[derive(Debug, Default)]
@@ -179,9 +244,12 @@ pub(crate) struct Dead {
 const DEAD_BYTES_MIN: usize = 1 << 20;
 
 impl Dead {
-    pub(crate) fn add(&mut self, record: &Record) {
+    /// `sealed` knows the checksums that cannot be told from what is in memory.
+    pub(crate) fn add(&mut self, key: Key, slot: Slot, sealed: &mut SealedRecords) {
+        let record = Record::plain(key, slot);
         self.bytes += record.key.as_bytes().len() + record.slot.value.as_ref().map_or(0, Bytes::len);
-        self.records.push((record.physical_key(), record.checksum()));
+        let checksum = sealed.take(&record).unwrap_or_else(|| record.checksum());
+        self.records.push((record.physical_key(), checksum));
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
@@ -216,9 +284,12 @@ mod tests {
     fn any_record() -> impl Strategy<Value = Record> {
         let key = prop::collection::vec(any::<u8>(), 1..60);
         let value = prop::option::of(prop::collection::vec(any::<u8>(), 0..300));
-        (key, any::<u64>(), any::<u64>(), value).prop_map(|(key, modified, created, value)| Record {
-            key: Key::new(key),
-            slot: Slot { modified: Revision(modified), created: Revision(created), value: value.map(Bytes::from) },
+        (key, any::<u64>(), any::<u64>(), value, any::<bool>()).prop_map(|(key, modified, created, value, sealed)| {
+            Record {
+                key: Key::new(key),
+                sealed: sealed && value.is_some(),
+                slot: Slot { modified: Revision(modified), created: Revision(created), value: value.map(Bytes::from) },
+            }
         })
     }
 

@@ -2,8 +2,9 @@
 
 use crate::error::ReadError;
 use crate::hub::Hub;
-use crate::index::Slot;
+use crate::index::{ShareOf, Slot};
 use crate::key::Key;
+use crate::seal::Seal;
 use crate::timeline::{Commit, Timeline, Writes};
 use crate::txn::Revision;
 use crossbeam_channel::Receiver;
@@ -55,6 +56,8 @@ pub(crate) struct Shared {
     /// have half of history's length to take notice.
     marked: AtomicU64,
     pub(crate) clock: Clock,
+    pub(crate) seal: Seal,
+    share_of: Option<ShareOf>,
     applied: watch::Sender<Revision>,
     closed: AtomicBool,
 }
@@ -66,8 +69,11 @@ const APPLY_MAX: usize = 128;
 const COMMITS_PER_ROUND: usize = 256;
 
 impl Shared {
-    /// Starts the dispatcher, which ends with the store.
-    pub(crate) fn start(timeline: Timeline, clock: Clock) -> Arc<Self> {
+    /// Starts the dispatcher, which ends with the store; everybody's share is counted if `share_of` says whose is what.
+    pub(crate) fn start(mut timeline: Timeline, clock: Clock, seal: Seal, share_of: Option<ShareOf>) -> Arc<Self> {
+        if let Some(of) = share_of {
+            timeline.share(of);
+        }
         let revision = timeline.revision();
         let (hub, rings) = Hub::new(revision);
         let shared = Arc::new(Self {
@@ -76,6 +82,8 @@ impl Shared {
             dispatching: Mutex::new(revision),
             marked: AtomicU64::new(revision.0),
             clock,
+            seal,
+            share_of,
             applied: watch::Sender::new(revision),
             closed: AtomicBool::new(false),
         });
@@ -143,7 +151,10 @@ impl Shared {
 
     /// A later state takes the place of everything known. Watchers that had not come that far are told `Compacted`.
     #[cfg(feature = "etcd")]
-    pub(crate) fn replace(&self, later: Timeline) {
+    pub(crate) fn replace(&self, mut later: Timeline) {
+        if let Some(of) = self.share_of {
+            later.share(of);
+        }
         let mut timeline = self.timeline.write();
         let replaced = timeline.replace(later);
         self.applied.send_replace(timeline.revision());

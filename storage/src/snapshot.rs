@@ -3,6 +3,7 @@
 use crate::error::ReadError;
 use crate::index::{Part, Version};
 use crate::key::{Key, KeyRange};
+use crate::seal::Seal;
 use crate::shared::Shared;
 use crate::txn::Revision;
 use std::sync::Arc;
@@ -34,6 +35,10 @@ impl Snapshot {
     pub(crate) fn at(shared: Arc<Shared>, revision: Revision) -> Result<Self, ReadError> {
         shared.timeline.read().check(revision)?;
         Ok(Self { shared, revision })
+    }
+
+    pub(crate) fn seal(&self) -> &Seal {
+        &self.shared.seal
     }
 
     pub fn revision(&self) -> Revision {

@@ -9,10 +9,11 @@ use crate::engine::Engine;
 use crate::error::{BackendError, BackupError, CommitError, OpenError, ReadError};
 #[cfg(feature = "etcd")]
 use crate::etcd::{EtcdTls, Replica, Settings};
-use crate::index::Size;
+use crate::index::{ShareOf, Size};
 use crate::key::KeyRange;
 use crate::load::{self, Stored};
 use crate::record::{Ledger, Record};
+use crate::seal::Seal;
 use crate::shared::{Clock, Shared};
 use crate::snapshot::Snapshot;
 use crate::timeline::HistoryBounds;
@@ -51,6 +52,10 @@ pub struct Options {
     pub limits: Limits,
     pub history: HistoryBounds,
     pub clock: Clock,
+    /// What is sealed wherever the store is kept, and with which keys.
+    pub seal: Seal,
+    /// Whose keys are counted apart, for [`Store::share`]; nobody's, if nobody asks.
+    pub share_of: Option<ShareOf>,
 }
 
 /// How a store is doing.
@@ -91,9 +96,9 @@ impl Store {
             Place::Dir { dir, engine } => Self::in_dir(dir, *engine, options),
             #[cfg(feature = "etcd")]
             Place::Etcd { endpoints, prefix, tls } => {
-                let Options { limits, history, clock } = options;
+                let Options { limits, history, clock, seal, share_of } = options;
                 let (endpoints, prefix, tls) = (endpoints.clone(), prefix.clone(), tls.clone());
-                let settings = Settings { endpoints, prefix, tls, limits, history, clock };
+                let settings = Settings { endpoints, prefix, tls, limits, history, clock, seal, share_of };
                 let (replica, shared) = Replica::open(settings)?;
                 Ok(Self::assemble(Writer::Etcd(replica), shared, None, None))
             }
@@ -105,8 +110,8 @@ impl Store {
         let (mut witness, acknowledged) = Witness::open(&held.witness())?;
         let engine_dir = held.engine_dir();
         let backend = engine.open(&engine_dir, acknowledged).map_err(damaged_by_name)?;
-        let found = load::load(&*backend, &engine_dir, acknowledged, options.clock.now());
-        let Stored { timeline, ledger, dead } = match found {
+        let found = load::load(&*backend, &engine_dir, acknowledged, options.clock.now(), &options.seal);
+        let Stored { timeline, ledger, dead, sealed } = match found {
             Ok(loaded) => loaded,
             Err(error) => {
                 drop(backend);
@@ -114,22 +119,23 @@ impl Store {
             }
         };
         witness.catch_up(ledger.revision);
-        let shared = Shared::start(timeline, options.clock);
+        let shared = Shared::start(timeline, options.clock, options.seal, options.share_of);
         let socket = control_socket(dir);
         let control = Control::listen(socket.clone(), &shared)
             .inspect_err(|error| tracing::warn!(%error, socket = %socket.display(), "no copies while running"))
             .ok();
-        let disk = Disk { backend, witness, ledger, dead };
+        let disk = Disk { backend, witness, ledger, dead, sealed };
         let committer = Committer::start(disk, shared.clone(), options.limits, options.history);
         Ok(Self::assemble(Writer::Embedded(committer), shared, control, Some(held)))
     }
 
     /// A store on a backend of the caller's choice.
     pub fn on(backend: Box<dyn Backend>, options: Options) -> Result<Self, OpenError> {
-        let found = load::load(&*backend, Path::new("the backend"), Revision::ZERO, options.clock.now())?;
-        let Stored { timeline, ledger, dead } = found;
-        let shared = Shared::start(timeline, options.clock);
-        let disk = Disk { backend, witness: Witness::default(), ledger, dead };
+        let (now, name) = (options.clock.now(), Path::new("the backend"));
+        let Stored { timeline, ledger, dead, sealed } =
+            load::load(&*backend, name, Revision::ZERO, now, &options.seal)?;
+        let shared = Shared::start(timeline, options.clock, options.seal, options.share_of);
+        let disk = Disk { backend, witness: Witness::default(), ledger, dead, sealed };
         let committer = Committer::start(disk, shared.clone(), options.limits, options.history);
         Ok(Self::assemble(Writer::Embedded(committer), shared, None, None))
     }
@@ -142,6 +148,9 @@ impl Store {
     /// All of the transaction or none of it. When this returns `Ok`, it is durable, readable and on its way to the
     /// watchers.
     pub async fn commit(&self, txn: Txn) -> Answer {
+        if self.inner.shared.seal.is_shut() {
+            return Err(CommitError::Unavailable(Arc::new(BackendError::Shut)));
+        }
         self.inner.writer.commit(txn).await
     }
 
@@ -191,6 +200,11 @@ impl Store {
         let inner = self.inner.clone();
         let closed = tokio::task::spawn_blocking(move || inner.close()).await;
         debug_assert!(closed.is_ok(), "closing does not panic");
+    }
+
+    /// What somebody has of the newest revision: counted along with every commit, if the store was opened to.
+    pub fn share(&self, owner: &[u8]) -> Size {
+        self.inner.shared.timeline.read().share_of(owner)
     }
 
     pub fn stats(&self) -> Stats {
@@ -275,9 +289,10 @@ fn fill(dir: &Path, engine: Engine, from: impl Read, bump: u64) -> Result<Backup
 fn copy_into(backend: &mut dyn Backend, from: impl Read, bump: u64) -> Result<BackupSummary, OpenError> {
     let mut ledger = Ledger::default();
     let (mut batch, mut bytes) = (Batch::default(), 0);
-    let summary = backup::read(from, |entry| {
+    let summary = backup::read_stored(from, |entry, sealed| {
         let crate::index::Version { created, modified, value } = entry.version;
-        let record = Record { key: entry.key, slot: crate::index::Slot { modified, created, value: Some(value) } };
+        let slot = crate::index::Slot { modified, created, value: Some(value) };
+        let record = Record { key: entry.key, slot, sealed };
         let (encoded, checksum) = record.encode();
         ledger.add(checksum);
         bytes += encoded.len();

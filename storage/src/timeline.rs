@@ -4,7 +4,7 @@
 //! watchers; what it is told, it remembers, until its bounds say to forget.
 
 use crate::error::ReadError;
-use crate::index::{Index, Part, Size, Slot, Version};
+use crate::index::{Index, Part, ShareOf, Size, Slot, Version};
 use crate::key::{Key, KeyRange};
 use crate::txn::Revision;
 use bytes::Bytes;
@@ -123,6 +123,14 @@ impl Timeline {
 
     pub(crate) fn size(&self) -> Size {
         self.index.size()
+    }
+
+    pub(crate) fn share(&mut self, of: ShareOf) {
+        self.index.share(of);
+    }
+
+    pub(crate) fn share_of(&self, owner: &[u8]) -> Size {
+        self.index.share_of(owner)
     }
 
     pub(crate) fn history_bytes(&self) -> usize {

@@ -219,13 +219,14 @@ impl Drop for Watcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seal::Seal;
     use crate::shared::Clock;
     use crate::timeline::Timeline;
     use bytes::Bytes;
 
     /// Every tenth commit is in `rare/`; each has a value of its own.
     fn busy(commits: u64) -> Arc<Shared> {
-        let shared = Shared::start(Timeline::default(), Clock::default());
+        let shared = Shared::start(Timeline::default(), Clock::default(), Seal::default(), None);
         shared.publish((1..=commits).map(|revision| {
             let key = if revision % 10 == 0 { format!("rare/{revision}") } else { "often".to_owned() };
             (Revision(revision), vec![(key.into(), Some(Bytes::from(revision.to_string())))])
@@ -282,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_watcher_whose_channel_was_closed_claims_no_progress_over_what_it_missed() {
-        let shared = Shared::start(Timeline::default(), Clock::default());
+        let shared = Shared::start(Timeline::default(), Clock::default(), Seal::default(), None);
         let mut watcher = Watcher::new(shared.clone(), KeyRange::all(), Revision::ZERO).unwrap();
         assert_eq!(watcher.try_next().unwrap(), None);
         assert_eq!(watcher.progress(), Some(Revision::ZERO));
@@ -295,7 +296,7 @@ mod tests {
     #[cfg(feature = "etcd")]
     #[tokio::test]
     async fn watchers_of_a_replaced_timeline_are_told_and_new_ones_go_on_from_there() {
-        let shared = Shared::start(Timeline::default(), Clock::default());
+        let shared = Shared::start(Timeline::default(), Clock::default(), Seal::default(), None);
         let mut watcher = Watcher::new(shared.clone(), KeyRange::prefix("quiet"), Revision::ZERO).unwrap();
         assert_eq!(watcher.try_next().unwrap(), None);
         shared.replace(Timeline::begin(Vec::new(), Revision(200)));

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use storage::conformance::{Fixture, KeptMemory};
-use storage::{Engine, Faults, FaultyBackend, Place, Store};
+use storage::{Engine, Faults, FaultyBackend, Options, Place, Ring, Seal, SealKey, Store};
 
 fn memory() -> Fixture {
     let kept = KeptMemory::default();
@@ -28,11 +28,24 @@ fn embedded(engine: Engine) -> Fixture {
     })
 }
 
+/// The same, with everything sealed.
+fn sealed(engine: Engine) -> Fixture {
+    let dir = tempfile::tempdir().expect("a directory");
+    let place = Place::Dir { dir: dir.path().to_owned(), engine };
+    let key = SealKey::new("key", &[7; 32]).expect("a key");
+    Fixture::new(move |options| {
+        assert!(dir.path().is_dir());
+        let seal = Seal::new(Ring::new(vec![key.clone()], |_| Some(0)));
+        Store::open(&place, Options { seal, ..options }).expect("a sealed store")
+    })
+}
+
 storage::conformance!(on_memory, memory());
 storage::conformance!(on_faulty, faulty());
 storage::conformance!(on_log, embedded(Engine::Log));
 storage::conformance!(on_fjall, embedded(Engine::Fjall));
 storage::conformance!(on_sled, embedded(Engine::Sled));
+storage::conformance!(on_sealed_log, sealed(Engine::Log));
 
 #[test]
 fn every_case_is_in_the_suite() {

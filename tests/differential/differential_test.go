@@ -123,6 +123,9 @@ func TestWhatServersChooseIsNotCompared(t *testing.T) {
 	same("a value of one", object('2', "9", `,"a":1`), object('3', "905", ""), 1)
 	same("another object at one", object('4', "10", ""), object('3', "906", ""), 1)
 	same("an address", normal(t, `{"clusterIP":"10.0.0.7"}`), normal(t, `{"clusterIP":"10.0.9.1"}`), 0)
+	roles := `{"kind":"ClusterRoleList","items":[{"metadata":{"name":"%s"}},{"metadata":{"name":"view"}}]}`
+	same("a role of workspaces", normal(t, fmt.Sprintf(roles, "system:kcp:admin")), normal(t, `{"kind":"ClusterRoleList","items":[{"metadata":{"name":"view"}}]}`), 0)
+	same("a role of its own", normal(t, fmt.Sprintf(roles, "mine")), normal(t, `{"kind":"ClusterRoleList","items":[{"metadata":{"name":"view"}}]}`), 2)
 	same("an old time", normal(t, `{"t":"2001-01-01T00:00:00Z"}`), normal(t, `{"t":"2001-01-01T00:00:01Z"}`), 1)
 }
 

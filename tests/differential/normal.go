@@ -72,6 +72,7 @@ func (m *memory) object(object map[string]any) any {
 	}
 	if kind, _ := object["kind"].(string); strings.HasSuffix(kind, "List") {
 		hideVersion(normal)
+		leaveOutWorkspaceRoles(normal)
 	}
 	if object["kind"] == "Table" {
 		hideVersion(normal)
@@ -201,6 +202,20 @@ func hideVersion(list map[string]any) {
 	if version, ok := metadata["resourceVersion"].(string); ok && version != "" && version != "0" {
 		metadata["resourceVersion"] = "<version>"
 	}
+}
+
+// leaveOutWorkspaceRoles: the roles that workspaces begin with besides those of Kubernetes.
+func leaveOutWorkspaceRoles(list map[string]any) {
+	items, ok := list["items"].([]any)
+	if !ok {
+		return
+	}
+	list["items"] = slices.DeleteFunc(items, func(item any) bool {
+		object, _ := item.(map[string]any)
+		metadata, _ := object["metadata"].(map[string]any)
+		name, _ := metadata["name"].(string)
+		return strings.HasPrefix(name, "system:kcp:")
+	})
 }
 
 // hideAges: how old something is depends on when it was asked.

@@ -7,70 +7,11 @@
 # where kubectl is. RACES and KILLS say how often things are made and deleted at once, and how often the server dies.
 set -euo pipefail
 
-hanse=${HANSE:?the hanse binary}
-kubectl=${TOOLS:?where kubectl is}/kubectl
-here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/federation/stage.sh
+. "$(dirname "$0")/stage.sh"
 races=${RACES:-1000}
 kills=${KILLS:-5}
-dir=$(mktemp -d)
-export KUBECONFIG=$dir/data/admin.kubeconfig
-server=
 
-hub() { "$kubectl" --kubeconfig "$KUBECONFIG" "$@"; }
-# in_workspace PATH ARGS...: the same in another workspace.
-in_workspace() { "$kubectl" --kubeconfig "$KUBECONFIG" --server "$url/clusters/$1" "${@:2}"; }
-cell() {
-    local kubeconfig=CELL_$1
-    "$kubectl" --kubeconfig "${!kubeconfig}" "${@:2}"
-}
-say() { printf '%s\n' "$*" >&2; }
-
-start() {
-    : >"$dir/server.log"
-    "$hanse" serve --listen "127.0.0.1:$port" --data-dir "$dir/data" >>"$dir/server.log" 2>&1 &
-    server=$!
-    local deadline=$((SECONDS + 60))
-    until grep -qw ready "$dir/server.log"; do
-        if ! kill -0 "$server" 2>/dev/null || ((SECONDS > deadline)); then
-            cat "$dir/server.log" >&2
-            say "the server did not become ready"
-            exit 1
-        fi
-        sleep 0.05
-    done
-}
-
-stop() {
-    trap - EXIT
-    [ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null || true
-    rm -rf "$dir"
-}
-trap stop EXIT
-trap exit INT TERM
-
-# until_so SECONDS WHAT COMMAND...: waits until the command succeeds.
-until_so() {
-    local deadline=$((SECONDS + $1)) what=$2
-    shift 2
-    until "$@" >/dev/null 2>&1; do
-        if ((SECONDS > deadline)); then
-            say "it never came true: $what"
-            hub get cells,placements,copies -o wide >&2 || true
-            tail -n 20 "$dir/server.log" >&2
-            exit 1
-        fi
-        sleep 0.1
-    done
-    say "ok: $what"
-}
-
-equal() { [ "$("${@:2}")" = "$1" ]; }
-fails() { ! "$@"; }
-# Nothing is lost, doubled or forgotten, in any workspace.
-clean() { until_so 60 "everything is as recorded" "$hanse" fsck; }
-
-port=$((20000 + RANDOM % 12000))
-url=https://127.0.0.1:$port
 start
 for n in 1 2 3; do
     kubeconfig=CELL_$n

@@ -32,10 +32,11 @@ free_port() {
     while port=$((20000 + RANDOM % 12000)) && (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
 }
 
-# start NAME COMMAND...: runs it in the background, its output in DIR/NAME.log.
+# start NAME COMMAND...: runs it in the background, its output in DIR/NAME.log, its process in DIR/NAME.pid.
 start() {
     "${@:2}" >"$dir/$1.log" 2>&1 &
     pids+=($!)
+    echo $! >"$dir/$1.pid"
 }
 
 # await NAME COMMAND...: waits until the command succeeds; fails when the program NAME, started last, has ended.

@@ -17,6 +17,8 @@ pub(crate) type Place = [String; 4];
 pub(crate) struct FakeCell {
     state: Arc<Mutex<State>>,
     tick: watch::Sender<u64>,
+    /// Applies are not answered until they are let go.
+    held: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
@@ -28,6 +30,8 @@ struct State {
     /// Of a hundred requests, so many get lost, and as many answers.
     losses: u64,
     cut_off: bool,
+    /// What is applied is, and nobody hears of it.
+    mute: bool,
     requests: u64,
 }
 
@@ -117,9 +121,10 @@ impl FakeCell {
             dice: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             losses: 0,
             cut_off: false,
+            mute: false,
             requests: 0,
         };
-        Self { state: Arc::new(Mutex::new(state)), tick: watch::Sender::new(0) }
+        Self { state: Arc::new(Mutex::new(state)), tick: watch::Sender::new(0), held: watch::Sender::new(false) }
     }
 
     pub(crate) fn lose(&self, of_a_hundred: u64) {
@@ -130,6 +135,16 @@ impl FakeCell {
     pub(crate) fn cut(&self, off: bool) {
         self.state.lock().cut_off = off;
         self.tick.send_modify(|tick| *tick += 1);
+    }
+
+    /// Answers to applies get lost, all of them, or none.
+    pub(crate) fn mute(&self, mute: bool) {
+        self.state.lock().mute = mute;
+    }
+
+    /// Applies take until they are let go.
+    pub(crate) fn hold(&self, held: bool) {
+        self.held.send_replace(held);
     }
 
     /// How often it was asked anything.
@@ -206,12 +221,15 @@ impl CellApi for FakeCell {
 
     fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, _: bool) -> Later<'a, Result<Applied, CellError>> {
         Box::pin(async move {
+            let _ = self.held.subscribe().wait_for(|held| !held).await;
             self.answer(|state| {
                 let namespace = at.namespace.as_ref().map(|name| ["", "namespaces", "", name].map(str::to_owned));
-                if namespace.is_some_and(|namespace| !state.objects.contains_key(&namespace)) {
-                    return Err(refused(404, "NotFound"));
+                if let Some([.., name]) = namespace.filter(|namespace| !state.objects.contains_key(namespace)) {
+                    let message = format!("namespaces \"{name}\" not found");
+                    return Err(CellError::Refused { code: 404, reason: "NotFound".to_owned(), message });
                 }
-                Ok(state.put(&place(at), object))
+                let applied = state.put(&place(at), object);
+                if state.mute { Err(lost()) } else { Ok(applied) }
             })
         })
     }
@@ -236,8 +254,9 @@ impl CellApi for FakeCell {
         Box::pin(async move {
             self.answer(|state| {
                 let at = place(at);
-                if state.objects.get(&at).is_some_and(|object| object["metadata"]["uid"] == uid) {
-                    state.remove(&at);
+                match state.objects.get(&at) {
+                    Some(object) if object["metadata"]["uid"] != uid => return Err(refused(409, "Conflict")),
+                    _ => state.remove(&at),
                 }
                 Ok(None)
             })

@@ -97,6 +97,47 @@ async fn a_cell_that_is_away_delays_nobody_and_gets_the_difference_when_it_is_ba
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_made_anew_without_an_answer_goes_with_its_source() {
+    let mut world = World::new(8, &["a"]).await;
+    world.send("x", "1").await;
+    world.converged().await;
+    let uid = |world: &World| {
+        let objects = world.cells["a"].objects();
+        objects.iter().find(|(place, _)| place[3] == "x").map(|(_, object)| object["metadata"]["uid"].clone())
+    };
+    let first = uid(&world);
+    world.cells["a"].mute(true);
+    world.cells["a"].meddle(|objects| Some((objects.keys().find(|place| place[3] == "x")?.clone(), None)));
+    let anew = async |world: &World| uid(world).is_some_and(|now| Some(now) != first);
+    world.until("it is there again, and nobody here has heard of it", anew).await;
+    world.delete(CONFIG_MAPS, Some("n"), "x").await;
+    world.until("nothing is left anywhere", is_empty).await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cell_that_is_back_before_its_former_worker_has_ended_gets_another() {
+    let mut world = World::new(9, &["a"]).await;
+    world.send("x", "1").await;
+    world.converged().await;
+    let ready = |status: &'static str| {
+        async move |world: &World| world.list(CELLS).await[0]["status"]["conditions"][0]["status"] == status
+    };
+    let requests = world.cells["a"].requests();
+    world.cells["a"].hold(true);
+    world.change("x", "2").await;
+    world.cells["a"].cut(true);
+    world.until("the cell is away", ready("Unknown")).await;
+    world.cells["a"].cut(false);
+    world.until("the cell is back", ready("True")).await;
+    world.cells["a"].hold(false);
+    world.send("y", "1").await;
+    world.converged().await;
+    assert!(world.cells["a"].requests() > requests);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cell_that_leaves_is_emptied_first() {
     let mut world = World::new(5, &["a", "b"]).await;
     world.send("x", "1").await;

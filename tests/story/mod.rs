@@ -1,6 +1,8 @@
 //! Two projects and three cities: what a platform of projects and cells asks of the federation, told from the beginning
 //! to the end on a whole server whose cells are workspaces of its own.
 
+mod clusters;
+mod shared;
 mod stage;
 mod views;
 

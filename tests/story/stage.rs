@@ -1,7 +1,9 @@
 //! A whole server, and its workspaces as clients see them.
 
 use apiserver::ambient::Ambient;
-use hanse::config::{AggregatedFlags, AuditFlags, AuthenticationFlags, AuthorizationFlags, Config, KeyFlags};
+use hanse::config::{
+    AggregatedFlags, AuditFlags, AuthenticationFlags, AuthorizationFlags, Config, KeyFlags, LimitFlags,
+};
 use hanse::fleet::api::{CellApi, CellError, CellPlace, CellResource};
 use hanse::fleet::{kubeconfig, remote};
 use hanse::server::Server;
@@ -37,6 +39,7 @@ impl Stage {
             authentication: AuthenticationFlags::default(),
             audit: AuditFlags::default(),
             keys: KeyFlags::default(),
+            limits: LimitFlags::default(),
             authorization: AuthorizationFlags::default(),
             aggregated: AggregatedFlags::default(),
         };
@@ -52,6 +55,17 @@ impl Stage {
 
     pub(crate) fn api(&self, workspace: &str) -> Arc<dyn CellApi> {
         remote(&kubeconfig::in_workspace(&self.kubeconfig, workspace).unwrap()).unwrap()
+    }
+
+    /// What is behind a path of a workspace, and is an API itself.
+    pub(crate) fn through(&self, workspace: &str, path: &str) -> Arc<dyn CellApi> {
+        let text = kubeconfig::in_workspace(&self.kubeconfig, workspace).unwrap();
+        let at = format!("/clusters/{workspace}");
+        remote(&text.replace(&at, &format!("{at}{path}"))).unwrap()
+    }
+
+    pub(crate) async fn apply_to(api: &dyn CellApi, object: &Value) {
+        api.apply(&place_of(object), object, true).await.unwrap();
     }
 
     /// A workspace below the root.
@@ -83,6 +97,11 @@ impl Stage {
         patch: &Value,
     ) -> Result<Value, CellError> {
         self.api(workspace).merge(&place(of, Some("default"), name), patch).await
+    }
+
+    /// The same for what is in no namespace.
+    pub(crate) async fn merge_outside(&self, workspace: &str, of: Resource, name: &str, patch: &Value) {
+        self.api(workspace).merge(&place(of, None, name), patch).await.unwrap();
     }
 
     pub(crate) async fn get(

@@ -1,12 +1,12 @@
 //! The record as a file of lines that is put aside when it is large enough. Nobody waits for it: who writes hands lines
 //! over, and what cannot be handed over because the disk is too slow is counted and lost.
 
+use super::writer::Writer;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 /// Lines that wait for the disk: some megabytes.
@@ -20,32 +20,18 @@ pub struct Journal {
     pub backups: usize,
 }
 
-/// Takes lines. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct Writer {
-    lines: SyncSender<String>,
-    lost: Arc<AtomicU64>,
+impl Journal {
+    /// Opens the file; lines are added to what is there.
+    pub fn open(self) -> io::Result<Writer> {
+        let file = open(&self.path)?;
+        let (lines, waiting) = sync_channel(WAITING_MAX);
+        thread::Builder::new().name("audit".to_owned()).spawn(move || keep(file, &self, &waiting))?;
+        Ok(writer(lines))
+    }
 }
 
-impl Writer {
-    /// Opens the file; lines are added to what is there.
-    pub fn open(journal: Journal) -> io::Result<Self> {
-        let file = open(&journal.path)?;
-        let (lines, waiting) = sync_channel(WAITING_MAX);
-        thread::Builder::new().name("audit".to_owned()).spawn(move || keep(file, &journal, &waiting))?;
-        Ok(Self { lines, lost: Arc::default() })
-    }
-
-    pub(super) fn write(&self, line: String) {
-        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.lines.try_send(line) {
-            self.lost.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Lines that nobody will ever read.
-    pub fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
-    }
+fn writer(lines: SyncSender<String>) -> Writer {
+    Writer::new(move |line| lines.try_send(line).is_ok(), Arc::default())
 }
 
 fn open(path: &Path) -> io::Result<Kept> {
@@ -128,7 +114,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_a_disk_that_is_too_slow() {
         let (lines, waiting) = sync_channel(2);
-        let writer = Writer { lines, lost: Arc::default() };
+        let writer = writer(lines);
         for _ in 0..5 {
             writer.write("line".to_owned());
         }

@@ -1,12 +1,16 @@
-//! A record of who did what: which requests by [`policy`], one line each stage by [`event`], kept in a [`file`](mod@file).
+//! A record of who did what: which requests by [`policy`], one line each stage by [`event`], kept in a
+//! [`file`](mod@file) or sent to a [`webhook`].
 
 mod event;
 mod file;
 mod policy;
+pub mod webhook;
+mod writer;
 
 pub use event::{About, Record};
-pub use file::{Journal, Writer};
+pub use file::Journal;
 pub use policy::{Level, Policy, Stage};
+pub use writer::Writer;
 
 use openapi::scalar::time::Instant;
 
@@ -14,12 +18,12 @@ use openapi::scalar::time::Instant;
 #[derive(Debug)]
 pub struct Audit {
     policy: Policy,
-    writer: Writer,
+    writers: Vec<Writer>,
 }
 
 impl Audit {
-    pub fn new(policy: Policy, writer: Writer) -> Self {
-        Self { policy, writer }
+    pub fn new(policy: Policy, writers: Vec<Writer>) -> Self {
+        Self { policy, writers }
     }
 
     /// A request came in. Nothing, if nobody wants to know.
@@ -41,12 +45,14 @@ impl Audit {
 
     fn write(&self, record: &Record, stage: Stage, code: Option<u16>, now: Instant) {
         if let Some(line) = record.line(stage, code, now) {
-            self.writer.write(line);
+            for writer in &self.writers {
+                writer.write(line.clone());
+            }
         }
     }
 
     /// Lines that could not be kept.
     pub fn lost(&self) -> u64 {
-        self.writer.lost()
+        self.writers.iter().map(Writer::lost).sum()
     }
 }

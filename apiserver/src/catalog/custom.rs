@@ -14,6 +14,10 @@ const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", 
 const VERBS_GOING: [&str; 5] = ["delete", "deletecollection", "get", "list", "watch"];
 /// What can be done with objects that are computed.
 const VERBS_COMPUTED: [&str; 3] = ["get", "list", "watch"];
+/// What can be done with objects that are computed of one other each.
+const VERBS_ELSEWHERE: [&str; 7] = ["create", "delete", "get", "list", "patch", "update", "watch"];
+/// What can be done through objects.
+const VERBS_THROUGH: [&str; 5] = ["create", "delete", "get", "patch", "update"];
 const VERBS_OF_PARTS: [&str; 3] = ["get", "patch", "update"];
 
 /// The annotation of a definition that came with the server, and whose objects are computed.
@@ -21,6 +25,12 @@ pub const COMPUTED: &str = "hanse.dev/computed";
 
 /// The annotation of a definition that came with the server, and whose objects decide what their workspace serves.
 pub const DEFINES: &str = "hanse.dev/defines";
+
+/// The annotation that says of what an object of the same name is computed, and is written instead: `plural.group`.
+pub const WRITTEN_AS: &str = "hanse.dev/written-as";
+
+/// The annotation of a definition that came with the server, and through whose objects requests go on.
+pub const PASSAGE: &str = "hanse.dev/passage";
 
 /// Where a definition comes from.
 #[derive(Clone, Copy, Debug)]
@@ -99,10 +109,14 @@ impl Shared<'_> {
         let schema = self.versions.get(name)?.clone();
         let (group, plural) = (self.definition.text(&["spec", "group"]), self.accepted("plural"));
         let kind = self.accepted("kind").to_owned();
-        let given = matches!(self.source, Definition::Given(_));
-        let says = |annotation: &str| given && self.definition.annotation(annotation).is_some();
-        let (computed, defines) = (says(COMPUTED), says(DEFINES));
+        let given =
+            |name: &str| self.definition.annotation(name).filter(|_| matches!(self.source, Definition::Given(_)));
+        let (computed, elsewhere) = (given(COMPUTED).is_some(), given(WRITTEN_AS).is_some());
+        let defines = given(DEFINES).is_some();
         let mut subresources = Vec::new();
+        if given(PASSAGE).is_some() {
+            subresources.push(SubresourceDef { name: "proxy".to_owned(), verbs: VERBS_THROUGH.to_vec(), kind: None });
+        }
         if schema.has_status && !computed {
             subresources.push(part("status", None));
         }
@@ -117,6 +131,7 @@ impl Shared<'_> {
             list_kind: self.accepted("listKind").to_owned(),
             namespaced: self.definition.text(&["spec", "scope"]) == "Namespaced",
             verbs: match (computed, self.terminating) {
+                (true, _) if elsewhere => VERBS_ELSEWHERE.to_vec(),
                 (true, _) => VERBS_COMPUTED.to_vec(),
                 (false, true) => VERBS_GOING.to_vec(),
                 (false, false) => VERBS.to_vec(),

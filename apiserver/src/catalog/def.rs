@@ -1,5 +1,6 @@
 //! The description of one resource: everything by which it differs from any other.
 
+use super::custom::WRITTEN_AS;
 use crate::custom::{Custom, Definition};
 use openapi::builtin::{self, Type};
 use std::sync::Arc;
@@ -103,6 +104,12 @@ impl ResourceDef {
     /// What is told of a resource whose definition is going leaves out what will be refused, with a reason.
     pub fn allows(&self, verb: &str) -> bool {
         self.verbs.contains(&verb) || self.custom().is_some_and(|custom| custom.terminating)
+    }
+
+    /// What is written instead of its computed objects, as `plural.group`.
+    pub fn written_as(&self) -> Option<&str> {
+        let Definition::Given(definition) = &self.custom()?.definition else { return None };
+        definition.annotation(WRITTEN_AS).filter(|_| self.traits.computed)
     }
 
     /// Objects of it are kept. Reviews are answered and forgotten.

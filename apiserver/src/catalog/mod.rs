@@ -5,7 +5,7 @@ mod custom;
 mod def;
 mod order;
 
-pub use custom::{COMPUTED, DEFINES, Origin};
+pub use custom::{COMPUTED, DEFINES, Origin, PASSAGE, WRITTEN_AS};
 pub use def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
 pub(crate) use order::{group_priority, versions as version_order};
 

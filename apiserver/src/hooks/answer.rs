@@ -58,9 +58,14 @@ impl Answer {
     }
 
     /// The tree that was sent, or why none was.
+    /// In what words it was refused.
+    pub(super) fn refusal(&self) -> String {
+        self.status_message().unwrap_or_else(|| self.unexpected())
+    }
+
     pub(super) fn tree(&self) -> Result<Value, String> {
         if !(200..=206).contains(&self.code.as_u16()) {
-            return Err(self.status_message().unwrap_or_else(|| self.unexpected()));
+            return Err(self.refusal());
         }
         if self.body.is_empty() {
             let content_type = Some(self.header(header::CONTENT_TYPE)).filter(|given| !given.is_empty());

@@ -4,8 +4,8 @@ use super::Later;
 use super::answer::{self, Answer};
 use super::connect::{Connector, Line, Unreachable};
 use super::endpoint::{At, Endpoint};
-use super::trust;
 use crate::backends::Service;
+use crate::trust::{Trusted, client_config};
 use bytes::Bytes;
 use http::{Method, Request, header};
 use http_body_util::Full;
@@ -120,8 +120,8 @@ impl HttpCaller {
         if let Some(sender) = self.known(&line) {
             return Ok(sender);
         }
-        let tls =
-            trust::config(line.ca.as_deref(), line.certificate.as_ref(), line.http2).map_err(CallError::Unprepared)?;
+        let tls = client_config(&Trusted::Only(line.ca.as_deref()), line.certificate.as_ref(), line.http2)
+            .map_err(CallError::Unprepared)?;
         let sender = Client::builder(TokioExecutor::new())
             .pool_idle_timeout(IDLE_FOR)
             .pool_max_idle_per_host(IDLE_MAX)
@@ -160,7 +160,13 @@ impl HttpCaller {
         Ok((answer.code.as_u16(), serde_json::from_slice(&answer.body).unwrap_or_default()))
     }
 
-    async fn exchange(&self, to: &Endpoint, body: Bytes, within: Duration) -> Result<Value, CallError> {
+    /// Posts something whose answer is no more than that it was taken.
+    pub async fn tell(&self, to: &Endpoint, body: Bytes, within: Duration) -> Result<(), CallError> {
+        let answer = self.exchange(to, body, within).await?;
+        if answer.code.is_success() { Ok(()) } else { Err(CallError::Failed(answer.refusal())) }
+    }
+
+    async fn exchange(&self, to: &Endpoint, body: Bytes, within: Duration) -> Result<Answer, CallError> {
         let ends = sleep(within).deadline();
         let max = ANSWER_BYTES.max(body.len().saturating_mul(ANSWER_GROWTH));
         let url = format!("{to}?timeout={}s", whole_seconds(within));
@@ -171,18 +177,18 @@ impl HttpCaller {
             Exchange { sender, method: Method::POST, url, host, authorization: authorization(to), body, max, ends };
         for _ in 0..RETRIES_MAX {
             let answer = exchange.once().await?;
-            let Some(pause) = answer.asks_for_patience() else { return answer.tree().map_err(CallError::Failed) };
+            let Some(pause) = answer.asks_for_patience() else { return Ok(answer) };
             if timeout_at(ends, sleep(pause)).await.is_err() {
                 return Err(failed(&exchange.url, LATE));
             }
         }
-        exchange.once().await?.tree().map_err(CallError::Failed)
+        exchange.once().await
     }
 }
 
 impl CallWebhook for HttpCaller {
     fn call<'a>(&'a self, to: &'a Endpoint, body: Bytes, within: Duration) -> Later<'a, Result<Value, CallError>> {
-        Box::pin(self.exchange(to, body, within))
+        Box::pin(async move { self.exchange(to, body, within).await?.tree().map_err(CallError::Failed) })
     }
 }
 

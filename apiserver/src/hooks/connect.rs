@@ -1,7 +1,7 @@
 //! Connections to hooks: a host, found and reached, that proves who it is.
 
-use super::endpoint::Certificate;
-use super::trust;
+use super::handshake;
+use crate::trust::Certificate;
 use bytes::Bytes;
 use http::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -58,7 +58,7 @@ impl Connector {
         let has_roots = self.line.ca.is_some();
         match self.tls.connect(self.name, stream).await {
             Ok(stream) => Ok(Stream(TokioIo::new(stream))),
-            Err(error) => Err(Unreachable(trust::reason(&error, &self.line.server_name, has_roots))),
+            Err(error) => Err(Unreachable(handshake::reason(&error, &self.line.server_name, has_roots))),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Where a hook is, and whom its certificate has to be signed by.
 
 use crate::backends::Service;
+use crate::trust::Certificate;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -34,19 +35,6 @@ pub enum Token {
     Text(String),
     /// Read each time: somebody puts a new one there before the old one is no use.
     File(PathBuf),
-}
-
-/// A certificate and its key, in PEM.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Certificate {
-    pub chain_pem: Vec<u8>,
-    pub key_pem: Vec<u8>,
-}
-
-impl fmt::Debug for Certificate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Certificate(..)")
-    }
 }
 
 impl fmt::Debug for Token {

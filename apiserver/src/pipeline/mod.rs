@@ -143,7 +143,8 @@ async fn answer(
             }
             let host = parts.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
             let authority = parts.uri.authority().map(|authority| authority.as_str()).or(host).map(str::to_owned);
-            let call = Call { authority, query, headers: parts.headers, body, deadline, passed_on, window };
+            let (method, uri, headers) = (parts.method, parts.uri, parts.headers);
+            let call = Call { authority, method, uri, query, headers, body, deadline, passed_on, window };
             verbs::dispatch(api, target, &call).await
         }
         Err(error) => Err(error),

@@ -19,6 +19,9 @@ pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<(Workspace, 
         let home = window.as_ref().map_or_else(Workspace::nowhere, |window| window.home.clone());
         return Ok((home, window));
     }
+    if let Some(meant) = api.workspaces.meant(request.uri()) {
+        *request.uri_mut() = meant;
+    }
     let (named, rest) = split(request.uri().path());
     let workspace = api.workspaces.find(named).unwrap_or_else(Workspace::nowhere);
     if named.is_some() {

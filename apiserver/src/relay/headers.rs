@@ -49,16 +49,7 @@ pub(super) struct Origin<'a> {
 
 /// The headers of a request on its way to a backend.
 pub(super) fn outgoing(given: &HeaderMap, user: &User, from: Origin<'_>, via: &str) -> Result<HeaderMap, Unspeakable> {
-    let mut headers = between_ends(given);
-    drop_all(&mut headers, |name| OURS_TO_SAY.iter().any(|prefix| name.as_str().starts_with(prefix)));
-    for name in [header::HOST, header::AUTHORIZATION, header::CONTENT_LENGTH] {
-        headers.remove(name);
-    }
-    // The length is what tells a body from none; a wrong one is found out by whoever reads it.
-    if let Some(length) = given.get(header::CONTENT_LENGTH) {
-        headers.insert(header::CONTENT_LENGTH, length.clone());
-    }
-    without_hidden_token(&mut headers);
+    let mut headers = cleaned(given);
     name_user(&mut headers, user)?;
     let mut add = |name: HeaderName, value: Option<&str>| {
         if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
@@ -72,8 +63,23 @@ pub(super) fn outgoing(given: &HeaderMap, user: &User, from: Origin<'_>, via: &s
     Ok(headers)
 }
 
+/// What of the headers of a request is for whoever answers it in the end, and says nothing of who asks.
+pub(crate) fn cleaned(given: &HeaderMap) -> HeaderMap {
+    let mut headers = between_ends(given);
+    drop_all(&mut headers, |name| OURS_TO_SAY.iter().any(|prefix| name.as_str().starts_with(prefix)));
+    for name in [header::HOST, header::AUTHORIZATION, header::CONTENT_LENGTH] {
+        headers.remove(name);
+    }
+    // The length is what tells a body from none; a wrong one is found out by whoever reads it.
+    if let Some(length) = given.get(header::CONTENT_LENGTH) {
+        headers.insert(header::CONTENT_LENGTH, length.clone());
+    }
+    without_hidden_token(&mut headers);
+    headers
+}
+
 /// The headers of an answer on its way back.
-pub(super) fn incoming(given: &HeaderMap) -> HeaderMap {
+pub(crate) fn incoming(given: &HeaderMap) -> HeaderMap {
     let mut headers = between_ends(given);
     // Who may read it in a browser is this server's to say.
     drop_all(&mut headers, |name| name.as_str().starts_with("access-control-"));

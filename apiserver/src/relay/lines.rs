@@ -1,10 +1,9 @@
 //! Connections to backends, kept for the next request, and what is shown at their other end.
 
 use crate::backends::{Address, Backend};
-use crate::hooks::Certificate;
 use crate::hooks::connect::{Connector, Line};
-use crate::hooks::trust::{self, Trusted};
 use crate::place::Workspace;
+use crate::trust::{Certificate, Trusted, client_config};
 use axum::body::Body;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -75,7 +74,7 @@ impl Lines {
 fn open(way: &Way) -> Result<Sender, String> {
     let Line { ca, certificate, http2, .. } = &way.line;
     let trusted = if way.insecure { Trusted::Anybody } else { Trusted::Only(ca.as_deref()) };
-    let tls = trust::trusting(&trusted, certificate.as_ref(), *http2)?;
+    let tls = client_config(&trusted, certificate.as_ref(), *http2)?;
     let mut builder = Client::builder(TokioExecutor::new());
     builder
         .pool_idle_timeout(IDLE_FOR)

@@ -6,7 +6,7 @@
 mod ask;
 mod body;
 mod forward;
-mod headers;
+pub(crate) mod headers;
 mod known;
 mod lines;
 mod tunnel;

@@ -11,6 +11,7 @@ use crate::options::ListOptions;
 use crate::place::{Collection, ObjectRef};
 use bytes::Bytes;
 use futures_util::future::select_all;
+use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use storage::{KeyRange, ReadError, Revision, Snapshot, Watcher};
@@ -22,6 +23,19 @@ impl Resources {
     /// Says who makes the objects of computed resources. The first who is named does.
     pub fn compute(&self, compute: Arc<dyn Compute>) {
         let _ = self.inner.compute.set(compute);
+    }
+
+    /// An object of a computed resource, made of what is kept.
+    pub(crate) fn shown_as(&self, resource: &ResourceDef, kept: &Value) -> Option<Value> {
+        self.inner.compute.get()?.shown(resource, kept)
+    }
+
+    /// What is said of such an object, as it is said of what is kept.
+    pub(crate) fn kept_as(&self, resource: &ResourceDef, said: Value) -> Value {
+        match self.inner.compute.get() {
+            Some(compute) => compute.kept(resource, said),
+            None => said,
+        }
     }
 
     /// Who makes the objects of a resource, if they are computed.

@@ -20,6 +20,7 @@ mod mutate;
 mod owners;
 mod patch;
 mod read;
+mod room;
 mod rules;
 mod scale;
 mod select;
@@ -36,6 +37,7 @@ pub use create::Create;
 pub use delete::{Deleted, DeletedMany, Deletion};
 pub use list::Page;
 pub use patch::{PatchBody, PatchKind};
+pub use room::Room;
 pub use scale::Scaled;
 pub use select::Filter;
 pub use watch::{Event, EventKind, Watch};
@@ -80,6 +82,7 @@ struct Inner {
     /// Who decides besides the rules of a workspace.
     elsewhere: Option<Arc<dyn Elsewhere>>,
     compute: OnceLock<Arc<dyn Compute>>,
+    room: OnceLock<Room>,
 }
 
 /// What a write leaves behind, and what its author should be told.
@@ -130,6 +133,7 @@ impl Resources {
             attendant,
             elsewhere,
             compute,
+            room: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
     }

@@ -6,15 +6,18 @@ mod delete;
 mod discovery;
 mod get;
 mod health;
+mod instead;
 mod issuer;
 mod list;
 mod patch;
 mod review;
 mod scale;
+mod through;
 mod update;
 mod watch;
 
 use crate::api::Api;
+use crate::audit::Audit;
 use crate::auth::Authorized;
 use crate::call::{self, Call};
 use crate::error::ApiError;
@@ -39,7 +42,10 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::Nowhere(error) => Err(*error),
         // Whoever gives out the turns says so.
         Target::Turns(_) => Err(ApiError::no_such_path()),
-        Target::Metrics => Ok(call::plain(http::StatusCode::OK, api.metrics.text())),
+        Target::Metrics => {
+            let unrecorded = api.audit.as_ref().map_or(0, Audit::lost);
+            Ok(call::plain(http::StatusCode::OK, api.metrics.text(unrecorded)))
+        }
     }
 }
 
@@ -49,6 +55,7 @@ async fn objects(api: &Api, verb: Verb, at: Authorized<Collection>, call: &Call)
             binding::bind_named(api, &at, call).await
         }
         Verb::Create if !at.get().resource.is_stored() => review::review(api, &at, call).await,
+        Verb::Create if instead::is_kept_elsewhere(&at.get().resource) => instead::create(api, &at, call).await,
         Verb::Create => create::create(api, &at, call).await,
         Verb::List => list::list(api, &at, call).await,
         Verb::Watch => watch::watch(api, &at, None, call).await,
@@ -82,6 +89,10 @@ async fn object(
         (Verb::Create, Some("token")) => review::token(api, &at, call).await,
         (Verb::Create, Some("eviction")) => delete::evict(api, &at, call).await,
         (Verb::Create, Some("binding")) => binding::bind(api, &at, call).await,
+        (_, Some("proxy")) if at.get().resource().custom().is_some() => through::through(api, &at, call).await,
+        (_, None) if verb.changes_something() && instead::is_kept_elsewhere(at.get().resource()) => {
+            instead::write(api, verb, &at, call).await
+        }
         (_, Some("log" | "exec" | "attach" | "portforward" | "proxy")) => nobody_runs(api, &at).await,
         (Verb::Get, _) => get::get(api, &at, call).await,
         (Verb::Watch, None) => {

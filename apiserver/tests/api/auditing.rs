@@ -1,7 +1,7 @@
 //! The record of who did what.
 
 use crate::stage::Stage;
-use apiserver::audit::{Audit, Journal, Policy, Writer};
+use apiserver::audit::{Audit, Journal, Policy};
 use axum::body::Body;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ rules:
 async fn stage(name: &str) -> (Stage, PathBuf) {
     let path = std::env::temp_dir().join(format!("hanse-{name}-{}.log", std::process::id()));
     let _ = std::fs::remove_file(&path);
-    let writer = Writer::open(Journal { path: path.clone(), bytes_max: 1 << 20, backups: 1 }).unwrap();
-    (Stage::audited(Audit::new(Policy::parse(POLICY).unwrap(), writer)).await, path)
+    let writer = Journal { path: path.clone(), bytes_max: 1 << 20, backups: 1 }.open().unwrap();
+    (Stage::audited(Audit::new(Policy::parse(POLICY).unwrap(), vec![writer])).await, path)
 }
 
 /// The lines of the record, once there are as many.

@@ -2,9 +2,9 @@
 //! the test sends, and repeats what it hears on connections that were upgraded.
 
 use crate::stage::Stage;
-use apiserver::hooks::Certificate;
 use apiserver::place::Workspace;
 use apiserver::relay::Present;
+use apiserver::trust::Certificate;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;

@@ -16,7 +16,8 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// Short, for the server; nobody waits for it to pass but those who dawdle.
-const PATIENCE: Patience = Patience { handshake: Duration::from_millis(300), headers: Duration::from_millis(300) };
+const PATIENCE: Patience =
+    Patience { handshake: Duration::from_millis(300), headers: Duration::from_millis(300), connections_of_one: 1000 };
 
 /// A server that has not hung up by then does not hang up.
 const HUNG_UP: Duration = Duration::from_secs(20);
@@ -28,8 +29,12 @@ struct Server {
 
 impl Server {
     async fn start() -> Self {
+        Self::start_with(PATIENCE).await
+    }
+
+    async fn start_with(patience: Patience) -> Self {
         let router = Router::new().route("/", get(async || "here")).route("/", post(async |body: String| body));
-        let (url, pem) = https_with(router, PATIENCE).await;
+        let (url, pem) = https_with(router, patience).await;
         let port = url.rsplit(':').next().unwrap();
         Self { address: format!("127.0.0.1:{port}"), pem }
     }
@@ -73,6 +78,27 @@ async fn whoever_says_nothing_is_hung_up_on() {
     for protocol in ["http/1.1", "h2"] {
         hung_up(&mut server.connect(protocol).await).await;
     }
+    server.serves().await;
+}
+
+#[tokio::test]
+async fn an_address_holds_no_more_connections_than_it_may() {
+    let server = Server::start_with(Patience { connections_of_one: 3, ..Patience::default() }).await;
+    let held = [server.connect("h2").await, server.connect("http/1.1").await, server.connect("http/1.1").await];
+    // It is hung up on before a handshake.
+    hung_up(&mut TcpStream::connect(&server.address).await.unwrap()).await;
+    drop(held);
+    let mut served = false;
+    for _ in 0..1000 {
+        // The server learns that they have gone when it looks.
+        let mut stream = TcpStream::connect(&server.address).await.unwrap();
+        let more = tokio::time::timeout(Duration::from_millis(20), stream.read(&mut [0; 1])).await;
+        served = more.is_err();
+        if served {
+            break;
+        }
+    }
+    assert!(served, "those who have gone are still counted");
     server.serves().await;
 }
 

@@ -1,7 +1,7 @@
 //! What is secret is in no log, record, event or error, whatever is done with it; and who is revoked is nobody.
 
 use crate::stage::Stage;
-use apiserver::audit::{Audit, Journal, Policy, Writer};
+use apiserver::audit::{Audit, Journal, Policy};
 use apiserver::auth::User;
 use apiserver::authn::Authentication;
 use apiserver::authn::revoked::Revoked;
@@ -110,12 +110,12 @@ fn record(path: &Path, last: &str) -> String {
 async fn no_secret_is_in_any_log_record_event_or_error() {
     let path = std::env::temp_dir().join(format!("hanse-hiding-{}.log", std::process::id()));
     let _ = std::fs::remove_file(&path);
-    let writer = Writer::open(Journal { path: path.clone(), bytes_max: 1 << 24, backups: 1 }).unwrap();
+    let writer = Journal { path: path.clone(), bytes_max: 1 << 24, backups: 1 }.open().unwrap();
     let log = Log::default();
     let made = log.clone();
     let lines = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || made.clone());
     let _guard = tracing::subscriber::set_default(lines.finish());
-    let stage = Stage::audited(Audit::new(Policy::parse(POLICY).unwrap(), writer)).await;
+    let stage = Stage::audited(Audit::new(Policy::parse(POLICY).unwrap(), vec![writer])).await;
     let (mut refused, mut tokens) = (0, Vec::new());
     for (line, form, body) in script() {
         let answer = stage.send_as(line, form, body.clone()).await;

@@ -13,6 +13,7 @@ mod deleting;
 mod discovering;
 mod doors;
 mod enduring;
+mod filling;
 mod flowing;
 mod forging;
 mod hiding;

@@ -8,6 +8,7 @@ use apiserver::auth::{Elsewhere, TokenIssuer, User};
 use apiserver::authn::Authentication;
 use apiserver::catalog::Catalog;
 use apiserver::client::Client;
+use apiserver::keyspace;
 use apiserver::pipeline::{Limits, Peer, Pipeline, pipeline};
 use apiserver::place::Workspace;
 use apiserver::resources::Resources;
@@ -109,7 +110,8 @@ impl Stage {
     ) -> Self {
         let definitions = definitions.iter().cloned().map(|definition| definition.try_into().unwrap());
         let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions));
-        let store = Store::open(&Place::Memory, Options::default()).unwrap();
+        let counted = Options { share_of: Some(keyspace::owner), ..Options::default() };
+        let store = Store::open(&Place::Memory, counted).unwrap();
         let chance = AtomicU64::new(1);
         let ambient = Ambient::new(
             || Instant { seconds: 1_800_000_000, nanos: 0 },

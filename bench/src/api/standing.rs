@@ -2,12 +2,12 @@
 
 use crate::Plan;
 use crate::objects::{collection, create};
-use bench::hammer::hammer;
+use bench::hammer::{each, hammer};
 use bench::peers::{Peer, Server};
 use bench::table::{Aim, Row};
 use http::Method;
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many objects share a namespace, and so how many a list returns.
 pub const LISTED: u64 = 10_000;
@@ -36,21 +36,11 @@ pub async fn idle(server: &Server) -> Vec<Row> {
 pub async fn fill(plan: &Plan, server: &Server) -> Vec<Row> {
     let client = server.client(FILLERS).await;
     let objects = plan.objects;
-    let start = Instant::now();
-    let tasks: Vec<_> = (0..FILLERS)
-        .map(|filler| {
-            let client = client.clone();
-            tokio::spawn(async move {
-                for number in (filler..objects).step_by(FILLERS as usize) {
-                    create(&client, filler, &namespace(number), number).await;
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.expect("a filler does not panic");
-    }
-    let rate = objects as f64 / start.elapsed().as_secs_f64();
+    let created = each(FILLERS, objects, move |filler, number| {
+        let client = client.clone();
+        async move { create(&client, filler, &namespace(number), number).await }
+    });
+    let rate = created.await.per_second();
     tokio::time::sleep(SETTLE).await;
     let mut rows = vec![Row::more(format!("{objects} objects: created by {FILLERS} clients"), rate, "/s")];
     rows.extend(memory(server, &format!("{objects} objects")));

@@ -2,11 +2,12 @@
 
 use crate::Plan;
 use bench::client::Client;
+use bench::hammer::each;
 use bench::peers::Server;
 use bench::table::Row;
 use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 /// Clients that install definitions, each waiting until one is served before the next.
@@ -75,25 +76,15 @@ pub async fn install(plan: &Plan, server: &Server, kind: Kind) -> Vec<Row> {
     let weight = |server: &Server| server.rss_bytes().0 / 1e6;
     tokio::time::sleep(SETTLE).await;
     let (before, count) = (weight(server), plan.definitions);
-    let start = Instant::now();
-    let tasks: Vec<_> = (0..INSTALLERS)
-        .map(|installer| {
-            let client = client.clone();
-            tokio::spawn(async move {
-                for number in (installer..count).step_by(INSTALLERS as usize) {
-                    let (plural, schema) = match kind {
-                        Kind::Distinct => (format!("distinct{number}s"), number + 1),
-                        Kind::Identical => (format!("identical{number}s"), 0),
-                    };
-                    serve(&client, installer, &plural, schema).await;
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.expect("an installer does not panic");
-    }
-    let rate = count as f64 / start.elapsed().as_secs_f64();
+    let installed = each(INSTALLERS, count, move |installer, number| {
+        let client = client.clone();
+        let (plural, schema) = match kind {
+            Kind::Distinct => (format!("distinct{number}s"), number + 1),
+            Kind::Identical => (format!("identical{number}s"), 0),
+        };
+        async move { serve(&client, installer, &plural, schema).await }
+    });
+    let rate = installed.await.per_second();
     tokio::time::sleep(SETTLE).await;
     let what = if kind == Kind::Distinct { "distinct" } else { "identical" };
     let each = (weight(server) - before) * 1000.0 / count as f64;

@@ -39,7 +39,11 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
         hub.merge(&place, &patch).await.map_err(Error::Hub)?;
     }
     let uid = cell["metadata"]["uid"].as_str().unwrap_or_default();
-    hub.delete(&place, uid).await.map_err(Error::Hub)?;
+    match hub.delete(&place, uid).await {
+        // It left, and another has its name.
+        Err(error) if error.code() != Some(409) => return Err(Error::Hub(error)),
+        _ => {}
+    }
     let gone = tokio::time::timeout(Duration::from_secs(flags.wait), until_gone(&*hub, flags, uid)).await;
     let last = match gone {
         Ok(gone) => gone.map(|()| None)?,

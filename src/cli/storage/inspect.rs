@@ -123,6 +123,9 @@ struct Listed {
     modified: u64,
     /// Of the value.
     bytes: usize,
+    /// The key that only opens it.
+    #[serde(rename = "sealedBy", skip_serializing_if = "Option::is_none")]
+    sealed_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
 }
@@ -172,7 +175,8 @@ impl Found {
                 created: entry.version.created.0,
                 modified: entry.version.modified.0,
                 bytes: value.len(),
-                value: self.values.then(|| notation::value(value)),
+                value: self.values.then(|| shown(value)),
+                sealed_by: storage::sealed_by(value).map(str::to_owned),
             });
         }
     }
@@ -197,6 +201,13 @@ impl Found {
 
     fn largest(&self) -> Vec<Sized> {
         self.by_size.iter().rev().map(|(bytes, key)| Sized { key: key.to_string(), bytes: *bytes }).collect()
+    }
+}
+
+fn shown(value: &[u8]) -> String {
+    match storage::sealed_by(value) {
+        Some(key) => format!("(sealed with the key {key:?})"),
+        None => notation::value(value),
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use storage::{
-    BackupError, BackupSummary, Engine, Entry, HistoryBounds, KeyRange, OpenError, Options, Place, Stats, Store,
+    BackupError, BackupSummary, Engine, Entry, HistoryBounds, KeyRange, OpenError, Options, Place, Seal, Stats, Store,
 };
 
 /// What is read at once from a file or a socket.
@@ -99,10 +99,11 @@ impl Source {
     }
 }
 
-/// Looking must not change what is there: nothing is too old and nothing too much.
+/// Looking must not change what is there: nothing is too old and nothing too much. Nor does it need to open what is
+/// sealed.
 fn as_it_is() -> Options {
     let history = HistoryBounds { age_max: Duration::MAX, bytes_max: usize::MAX };
-    Options { history, ..Options::default() }
+    Options { history, seal: Seal::shut(), ..Options::default() }
 }
 
 fn scan(dir: &Path, store: &Store, mut visit: impl FnMut(Entry)) -> Result<BackupSummary, Error> {

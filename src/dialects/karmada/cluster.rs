@@ -103,6 +103,22 @@ const SAME: [(&str, &[&str]); 4] = [
     ("status", &["conditions"]),
 ];
 
+/// What is said of a Cluster, as it is said of a cell: what a cell has no word for is not kept.
+pub(super) fn said_of_cell(mut said: Value) -> Value {
+    if let Some(tree) = said.as_object_mut() {
+        tree.remove("status");
+    }
+    let Some(spec) = said.get_mut("spec").and_then(Value::as_object_mut) else { return said };
+    let mode = spec.get("syncMode").cloned();
+    let zones = spec.get("zone").filter(|zone| zone.is_string()).map(|zone| json!([zone]));
+    spec.retain(|key, _| SAME.iter().any(|(part, fields)| *part == "spec" && fields.contains(&key.as_str())));
+    spec.extend(mode.filter(|mode| !mode.is_null()).map(|mode| ("mode".to_owned(), mode)));
+    if let Some(zones) = zones {
+        spec.entry("zones").or_insert(zones);
+    }
+    said
+}
+
 /// Shows one of our cells as a Cluster.
 pub fn cluster(cell: &Value) -> Value {
     let mut shown = json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",

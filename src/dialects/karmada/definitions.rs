@@ -17,7 +17,7 @@ use crate::dialects::schema::object;
 use crate::dialects::schema::text;
 use crate::dialects::schema::time;
 use crate::dialects::schema::whole;
-use apiserver::catalog::COMPUTED;
+use apiserver::catalog::{COMPUTED, PASSAGE, WRITTEN_AS};
 use serde_json::Value;
 use serde_json::json;
 
@@ -42,6 +42,11 @@ pub fn definitions() -> Vec<Value> {
     for definition in &mut all {
         if ["work.karmada.io", "cluster.karmada.io"].iter().any(|group| definition["spec"]["group"] == *group) {
             definition["metadata"]["annotations"] = json!({ COMPUTED: "true" });
+        }
+        // A cluster is a cell by another name: it is written as one, and leads to it.
+        if definition["spec"]["group"] == "cluster.karmada.io" {
+            definition["metadata"]["annotations"][WRITTEN_AS] = json!("cells.federation.hanse.dev");
+            definition["metadata"]["annotations"][PASSAGE] = json!("true");
         }
     }
     all.sort_by_key(|definition| definition["metadata"]["name"].as_str().map(str::to_owned));

@@ -1,7 +1,7 @@
 //! Bindings, works and clusters as they are served: made of placements, copies and cells whenever somebody looks.
 
 use super::binding::{Bound, binding};
-use super::cluster::cluster;
+use super::cluster::{cluster, said_of_cell};
 use super::work::{Report, work};
 use crate::apis::definitions::{CELLS, COPIES, PLACEMENTS};
 use crate::apis::kinds::{self, Health};
@@ -44,6 +44,16 @@ impl Compute for Views {
             "clusters" => &[(GROUP, "cells")],
             _ => &[(GROUP, "placements"), (GROUP, "copies")],
         }
+    }
+
+    fn shown(&self, resource: &ResourceDef, kept: &Value) -> Option<Value> {
+        let mut shown = (&*resource.plural == "clusters" && kept["kind"] == "Cell").then(|| cluster(kept))?;
+        shown["apiVersion"] = json!(resource.api_version());
+        Some(shown)
+    }
+
+    fn kept(&self, resource: &ResourceDef, said: Value) -> Value {
+        if &*resource.plural == "clusters" { said_of_cell(said) } else { said }
     }
 
     fn objects(

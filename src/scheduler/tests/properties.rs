@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 prop_compose! {
-    // No plan leaves a cell with a share of nothing, so none begins with one.
-    fn a_cell()(free in 0i64..30, region in 0u8..3, tainted in prop::bool::weighted(0.2), now in prop::option::of(1i64..6))
+    fn a_cell()(free in 0i64..30, region in 0u8..3, tainted in prop::bool::weighted(0.2), now in prop::option::of(0i64..6))
         -> (i64, u8, bool, Option<i64>) { (free, region, tainted, now) }
 }
 

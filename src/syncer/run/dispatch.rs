@@ -115,6 +115,7 @@ impl Dispatch {
                 self.wake_namespace(&before);
                 self.post.put(&before.cell, id);
             }
+            (Some(before), Some(now)) if now.going && !before.going => self.post.put(&now.cell, id),
             (Some(before), Some(now)) if now.is_namespace() && now.applied && !before.applied => {
                 for inside in self.ledger.in_namespace(&now.cell, &now.name) {
                     self.post.put(&now.cell, inside);

@@ -1,19 +1,26 @@
 //! Records of copies: what they are called, and how they are read and written.
 
-use crate::apis::definitions::{COPIES, PLACEMENTS};
+use crate::apis::definitions::{CLEANUP, COPIES, PLACEMENTS};
 use crate::apis::fnv;
 use crate::fleet::api::{CellPlace, CellResource};
 use crate::fleet::{CellId, CopyId};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
-use apiserver::options::DeleteOptions;
 use apiserver::place::{Collection, ObjectRef, Workspace};
 use apiserver::strategy::Part;
 use serde_json::{Value, json};
 
 /// Says that an object was there before us, and is not ours.
 pub(super) const FOUND: &str = "Found";
+
+/// What is written down of an object in our place that is not ours: nothing that was known of ours holds any more.
+pub(super) fn not_ours(applied: &str, reason: &str, message: &str) -> Value {
+    json!({
+        "applied": applied, "reason": reason, "message": message,
+        "hash": null, "uid": null, "fields": null, "statusHash": null, "statusFields": null, "observed": null,
+    })
+}
 
 /// The record of the copy of an object in a cell.
 pub(super) fn id(workspace: &Workspace, source: &str, cell: &CellId) -> CopyId {
@@ -98,7 +105,8 @@ pub(super) fn intent(id: &CopyId, cell: (&CellId, &str), source: &Value, at: &Ce
     let (cell, cell_uid) = cell;
     let CellPlace { resource, namespace, name } = at;
     json!({
-        "metadata": { "name": id.name },
+        // Whoever takes the record away takes the object away, and that is done here.
+        "metadata": { "name": id.name, "finalizers": [CLEANUP] },
         "spec": {
             "cell": { "workspace": cell.workspace.as_str(), "name": cell.name, "uid": cell_uid },
             "source": source,
@@ -133,8 +141,9 @@ pub(super) async fn tell(client: &Client, record: &Object, id: &CopyId, status: 
 }
 
 pub(super) async fn forget(client: &Client, id: &CopyId) -> Result<(), ApiError> {
-    match client.delete(&place(client, id)?, &DeleteOptions::default()).await {
-        Err(error) if error.code() != 404 => Err(error),
-        _ => Ok(()),
+    let at = place(client, id)?;
+    match client.get(&at).await? {
+        Some(record) => client.remove(&at, &record).await,
+        None => Ok(()),
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Recorded {
     pub(super) found: bool,
     /// It is about another object of the cell than what is wanted now.
     pub(super) elsewhere: bool,
+    /// Somebody wants the record gone, and with it the object.
+    pub(super) going: bool,
 }
 
 /// What is known.
@@ -68,13 +70,19 @@ pub(super) fn step(seen: &Situation<'_>) -> Step {
     match seen.wanted {
         None if recorded.found => Step::Forget,
         None => Step::Withdraw,
-        Some(_) if recorded.elsewhere => Step::Withdraw,
-        Some(_) if recorded.found => Step::Nothing,
+        Some(_) if recorded.going && recorded.found && !is_ours(seen) => Step::Forget,
+        Some(_) if recorded.going || recorded.elsewhere => Step::Withdraw,
+        Some(_) if recorded.found && !is_ours(seen) => Step::Nothing,
         Some(_) if seen.suspended => Step::Nothing,
         Some(_) if !seen.possible => Step::Explain,
         Some(_) if !seen.has_namespace => Step::Namespace,
         Some(hash) => towards(hash, recorded, seen),
     }
+}
+
+/// Whether what is there says that it is the copy of our source.
+fn is_ours(seen: &Situation<'_>) -> bool {
+    matches!(seen.known, Known::Present(actual) if actual.source == seen.source)
 }
 
 fn towards(hash: &str, recorded: &Recorded, seen: &Situation<'_>) -> Step {
@@ -197,8 +205,18 @@ mod tests {
         check(|wanted, _, _| *wanted = None, Step::Withdraw);
         check(|wanted, _, known| (*wanted, *known) = (None, Known::Nothing), Step::Withdraw);
         let found = |record: &mut Option<Recorded>| *record = Some(Recorded { found: true, ..recorded() });
-        check(|_, record, _| found(record), Step::Nothing);
+        let other = || present(|actual| actual.source = "other".into());
+        for there in [Known::Nothing, Known::Absent, other()] {
+            check(|_, record, known| (*known = there, found(record)).1, Step::Nothing);
+        }
+        let became_ours = |record: &mut Option<Recorded>| {
+            *record = Some(Recorded { found: true, ..Recorded::default() });
+        };
+        check(|_, record, _| became_ours(record), Step::Apply);
         check(|wanted, record, _| (*wanted, _) = (None, found(record)), Step::Forget);
         check(|_, record, _| *record = Some(Recorded { elsewhere: true, ..recorded() }), Step::Withdraw);
+        check(|_, record, _| *record = Some(Recorded { going: true, ..recorded() }), Step::Withdraw);
+        let found_and_going = Recorded { going: true, found: true, ..recorded() };
+        check(|_, record, known| (*record, *known) = (Some(found_and_going), Known::Absent), Step::Forget);
     }
 }

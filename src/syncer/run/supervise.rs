@@ -39,6 +39,8 @@ struct Running {
     session: Arc<Session>,
     stop: CancellationToken,
     task: JoinHandle<()>,
+    /// Nothing of it works on the cell any more.
+    done: CancellationToken,
     /// What the cell served when its copies were last told of it.
     served: Arc<[CellResource]>,
 }
@@ -72,16 +74,15 @@ impl Supervisor {
             .collect();
         let ended: BTreeSet<CellId> = running
             .iter()
-            .filter(|(cell, running)| !up.get(*cell).is_some_and(|session| Arc::ptr_eq(session, &running.session)))
+            .filter(|(cell, running)| !running.serves(up.get(*cell)))
             .map(|(cell, _)| cell.clone())
             .collect();
         for cell in ended {
             // Only one may work on a cell at a time, so the former one is waited for; it gives up soon.
             if let Some(former) = running.remove(&cell) {
                 former.stop.cancel();
-                if !former.task.is_finished() {
+                if !former.has_ended() {
                     running.insert(cell, former);
-                    continue;
                 }
             }
         }
@@ -126,15 +127,17 @@ impl Supervisor {
             upsyncs: upsyncs.clone(),
         };
         let controller = Controller::new(worker).mailbox(&mailbox).workers(COPIES_AT_ONCE);
-        let (fleet, until) = (self.fleet.clone(), stop.clone());
+        let (fleet, until, done) = (self.fleet.clone(), stop.clone(), CancellationToken::new());
+        let ended = done.clone();
         let task = tokio::spawn(async move {
             controller.run(until).await;
             watches.stopped().await;
             upsyncs.stopped().await;
+            ended.cancel();
             fleet.nudge();
         });
         let served = session.resources();
-        Running { session, stop, task, served }
+        Running { session, stop, task, done, served }
     }
 
     /// Forgets the copies in cells that were removed on purpose without having been emptied.
@@ -159,6 +162,17 @@ impl Supervisor {
 }
 
 impl Running {
+    /// Whether it works for this session, and goes on doing so. One that was stopped is of no use to a cell that is
+    /// back before it has ended.
+    fn serves(&self, session: Option<&Arc<Session>>) -> bool {
+        let same = session.is_some_and(|session| Arc::ptr_eq(session, &self.session));
+        same && !self.stop.is_cancelled() && !self.has_ended()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.done.is_cancelled() || self.task.is_finished()
+    }
+
     async fn end(self) {
         self.stop.cancel();
         // It ends by itself; a panic in it has been told.

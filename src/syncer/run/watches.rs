@@ -65,6 +65,11 @@ impl Watches {
         }
     }
 
+    /// Has a copy looked at again.
+    pub(super) fn wake(&self, id: CopyId) {
+        self.shared.mailbox.put(id);
+    }
+
     pub(super) async fn stopped(&self) {
         self.shared.tasks.close();
         self.shared.tasks.wait().await;

@@ -82,7 +82,10 @@ impl Worker {
             self.actuals.at(&place.resource, &(place.namespace.clone().unwrap_or_default(), place.name.clone()))
         });
         let has_namespace = wish.as_ref().is_none_or(|wish| self.has_namespace(&wish.place));
-        let recorded = record.as_ref().map(|record| recorded(record, wish.as_ref()));
+        let mut recorded = record.as_ref().map(|record| recorded(record, wish.as_ref()));
+        if let (Some(recorded), Some(place)) = (&mut recorded, &place) {
+            recorded.found &= !self.is_missing(place);
+        }
         Ok(Seen { wish, record, recorded, known, has_namespace })
     }
 
@@ -93,6 +96,16 @@ impl Worker {
         }
         let Some(record) = record.filter(|record| namespace::is_one(record)) else { return Ok(None) };
         self.wishes.namespace(id, record, &self.session, &self.ledger).await
+    }
+
+    /// Whether it is a definition of what the cell does not serve: whoever brought it there has taken it away.
+    fn is_missing(&self, place: &CellPlace) -> bool {
+        let served = self.session.resources();
+        is_definition(&place.resource)
+            && !served.is_empty()
+            && place.name.split_once('.').is_some_and(|(plural, group)| {
+                !served.iter().any(|served| served.group == group && served.plural == plural)
+            })
     }
 
     fn has_namespace(&self, place: &CellPlace) -> bool {
@@ -163,14 +176,13 @@ impl Worker {
             return self.apply(id, wish, record).await;
         }
         if wish.tolerates_strangers {
-            records::tell(&self.client, record, id, &json!({ "applied": "True", "reason": records::FOUND })).await?;
+            records::tell(&self.client, record, id, &records::not_ours("True", records::FOUND, "")).await?;
             return Ok(Action::Done);
         }
         let (reason, whose) =
             if predecessor { ("Predecessor", "a predecessor") } else { ("Stranger", "somebody else") };
         let message = format!("{} is there already and belongs to {whose}", wish.place);
-        let why = json!({ "applied": "False", "reason": reason, "message": message });
-        records::tell(&self.client, record, id, &why).await?;
+        records::tell(&self.client, record, id, &records::not_ours("False", reason, &message)).await?;
         Ok(Action::After(RECHECK))
     }
 
@@ -187,8 +199,25 @@ impl Worker {
                 self.upsyncs.ensure(&wish.upsync);
                 Ok(if wish.status.is_some() { Action::After(Duration::ZERO) } else { Action::Done })
             }
-            Err(error) => self.failed(id, record, &error).await,
+            Err(error) => {
+                self.doubt_namespace(&wish.place, &error).await?;
+                self.failed(id, record, &error).await
+            }
         }
+    }
+
+    /// A namespace that was found in the cell is not watched: that it is gone is learnt by what cannot go into it.
+    async fn doubt_namespace(&self, place: &CellPlace, error: &CellError) -> Result<(), ApiError> {
+        let Some(name) = place.namespace.as_deref().filter(|name| says_no_namespace(error, name)) else {
+            return Ok(());
+        };
+        let Some((id, facts)) = self.ledger.namespace(&self.session.cell, name) else { return Ok(()) };
+        let Some(record) = records::get(&self.client, &id).await?.filter(|_| facts.uid.is_empty()) else {
+            return Ok(());
+        };
+        records::tell(&self.client, &record, &id, &records::not_ours("False", "Gone", &error.to_string())).await?;
+        self.watches.wake(id);
+        Ok(())
     }
 
     /// Says why it cannot be made. Whoever changes that wakes it.
@@ -255,6 +284,11 @@ impl Worker {
         match self.session.api.delete(&place, &uid).await {
             Ok(Some(there)) if there["metadata"]["uid"] == uid.as_str() => Ok(Action::After(RECHECK)),
             Ok(_) => records::forget(&self.client, id).await.map(|()| Action::Done),
+            // It was made anew, and nobody heard of it; or something else has the name. Whose that is, is asked next.
+            Err(error) if error.code() == Some(409) => {
+                records::tell(&self.client, record, id, &json!({ "uid": null })).await?;
+                Ok(Action::After(Duration::ZERO))
+            }
             Err(error) => self.failed(id, record, &error).await,
         }
     }
@@ -295,6 +329,12 @@ impl Worker {
     }
 }
 
+/// Whether a cell refuses something because it has no such namespace.
+fn says_no_namespace(error: &CellError, name: &str) -> bool {
+    let said = format!("namespaces \"{name}\" not found");
+    matches!(error, CellError::Refused { code: 404, message, .. } if *message == said)
+}
+
 fn recorded(record: &Object, wish: Option<&Wish>) -> Recorded {
     let word = |key: &str| record.text(&["status", key]).to_owned();
     let elsewhere = wish.is_some_and(|wish| !records::is_about(record, &wish.place));
@@ -306,6 +346,7 @@ fn recorded(record: &Object, wish: Option<&Wish>) -> Recorded {
         status_fields: word("statusFields"),
         found: word("reason") == records::FOUND,
         elsewhere,
+        going: record.is_deleting(),
     }
 }
 

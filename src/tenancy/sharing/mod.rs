@@ -64,7 +64,7 @@ pub(super) fn attend(object: &mut Object, write: &Attending<'_>, url: &str) -> O
 /// What the bindings of a workspace make usable in it.
 pub(super) fn shared(workspace: &Workspace, around: &dyn Around) -> Result<Vec<Shared>, ApiError> {
     let bindings = around.all(&collection(around, BINDINGS, workspace)?)?;
-    Ok(bindings.iter().flat_map(|binding| of_binding(binding)).collect())
+    Ok(bindings.iter().flat_map(of_binding).collect())
 }
 
 fn of_binding(binding: &Object) -> Vec<Shared> {

@@ -31,7 +31,7 @@ pub(super) fn defined(schema: &Object, around: &dyn Around) -> Result<Object, Ve
         let renamed = errors.into_iter().filter(own).map(|mut error| {
             let told = error.field.replacen(".schema.openAPIV3Schema", ".schema", 1);
             // What all versions have in common is said of none of them, be there only one.
-            error.field = told.replacen("spec.validation.openAPIV3Schema", "spec.versions[0].schema", 1).into();
+            error.field = told.replacen("spec.validation.openAPIV3Schema", "spec.versions[0].schema", 1);
             error
         });
         renamed.collect()

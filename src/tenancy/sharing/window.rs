@@ -23,6 +23,9 @@ use storage::Revision;
 /// Catalogs of windows that are kept: they are made again when somebody looks.
 const KEPT_MAX: usize = 256;
 
+/// What of objects can be reached besides themselves.
+const PARTS: [&str; 2] = ["status", "scale"];
+
 /// Where a path leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tenancy) struct Address<'a> {
@@ -239,6 +242,10 @@ impl Pane for Exported {
         }
         let (verb, resource) = match target {
             Target::Objects { verb, at } => (*verb, &at.resource),
+            // Nobody claims what else an object leads to: tokens of an account, or what is behind it.
+            Target::Object { subresource: Some(part), .. } if !PARTS.contains(&part.as_str()) => {
+                return Err(ApiError::no_such_path());
+            }
             Target::Object { verb, at, .. } => (*verb, at.resource()),
             _ => return Ok(()),
         };

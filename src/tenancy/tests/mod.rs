@@ -1,6 +1,7 @@
 //! Workspaces on a server in memory. Tests wait by watching until something is so.
 
 mod isolation;
+mod projects;
 mod sharing;
 mod windows;
 

@@ -12,7 +12,7 @@ mod validator;
 
 use crate::backend::Backend;
 use crate::error::{BackendError, CommitError};
-use crate::record::{Dead, Ledger};
+use crate::record::{Dead, Ledger, SealedRecords};
 use crate::shared::Shared;
 use crate::timeline::{Change, HistoryBounds, Writes};
 use crate::txn::{Limits, Revision, Txn};
@@ -104,6 +104,7 @@ pub(crate) struct Disk {
     pub(crate) ledger: Ledger,
     /// Forgotten by readers, still in the engine.
     pub(crate) dead: Dead,
+    pub(crate) sealed: SealedRecords,
 }
 
 /// The writing half of an embedded store.

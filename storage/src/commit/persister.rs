@@ -6,7 +6,7 @@ use crate::error::{BackendError, CommitError};
 use crate::index::Slot;
 use crate::key::Key;
 use crate::load;
-use crate::record::{Dead, Ledger, Record};
+use crate::record::{Dead, Ledger, Record, SealedRecords};
 use crate::shared::Shared;
 use crate::timeline::{HistoryBounds, Writes};
 use crate::txn::Revision;
@@ -32,6 +32,7 @@ struct Uncertain {
     stored: backend::Batch,
     ledger: Ledger,
     removed: Dead,
+    sealed: SealedRecords,
 }
 
 impl Persister {
@@ -85,6 +86,7 @@ impl Persister {
         if stored == uncertain.ledger {
             // It arrived after all. A restart would have found it, so we show it, late.
             self.disk.ledger = uncertain.ledger;
+            self.disk.sealed.merge(uncertain.sealed);
             self.disk.witness.record(self.disk.ledger.revision);
             self.shared.publish(uncertain.commits);
             self.progress.generation.fetch_add(1, Ordering::AcqRel);
@@ -127,9 +129,9 @@ impl Persister {
             settled.into_iter().for_each(|(waiter, answer)| waiter.tell(answer));
             return;
         }
-        let (stored, ledger) = self.encode(&commits, &removed);
+        let (stored, ledger, sealed) = self.encode(&commits, &removed);
         if let Err(failure) = self.disk.backend.persist(&stored) {
-            self.uncertain = Some(Box::new(Uncertain { commits, stored, ledger, removed }));
+            self.uncertain = Some(Box::new(Uncertain { commits, stored, ledger, removed, sealed }));
             let failure = self.fail(failure);
             waiters.into_iter().for_each(|waiter| waiter.tell(Err(CommitError::Uncertain(failure.clone()))));
             // They wrote nothing; what they would have been told may not be so.
@@ -137,6 +139,7 @@ impl Persister {
             return;
         }
         self.disk.ledger = ledger;
+        self.disk.sealed.merge(sealed);
         self.disk.witness.record(ledger.revision);
         for (commit, waiter) in self.shared.publish(commits).into_iter().zip(waiters) {
             waiter.tell(Ok(Committed { revision: commit.revision, changes: commit.changes.clone() }));
@@ -144,18 +147,22 @@ impl Persister {
         settled.into_iter().for_each(|(waiter, answer)| waiter.tell(answer));
     }
 
-    /// The batch for the engine, and the ledger once it is stored.
-    fn encode(&self, commits: &[(Revision, Writes)], removed: &Dead) -> (backend::Batch, Ledger) {
+    /// The batch for the engine, and the ledger and what is sealed once it is stored.
+    fn encode(&self, commits: &[(Revision, Writes)], removed: &Dead) -> (backend::Batch, Ledger, SealedRecords) {
         let mut ledger = self.disk.ledger;
         let mut batch = backend::Batch::default();
+        let mut sealed = SealedRecords::default();
         // A key may be created and changed within the batch: the timeline does not know of the first yet.
         let mut created = CreatedWithin::default();
         for (revision, writes) in commits {
             for (key, value) in writes {
                 let slot = created.slot(&self.shared, key, *revision, value.clone());
-                let record = Record { key: key.clone(), slot };
+                let record = Record::plain(key.clone(), slot).under(&self.shared.seal);
                 let (encoded, checksum) = record.encode();
                 ledger.add(checksum);
+                if record.sealed {
+                    sealed.add(key.clone(), *revision, checksum);
+                }
                 batch.puts.push((record.physical_key(), encoded));
             }
             ledger.revision = *revision;
@@ -166,7 +173,7 @@ impl Persister {
         }
         ledger.floor = self.shared.timeline.read().floor();
         batch.ledger = ledger.encode();
-        (batch, ledger)
+        (batch, ledger, sealed)
     }
 
     /// Whatever was checked on top of a refused batch is of an older generation as well: the failure that is the
@@ -194,7 +201,8 @@ impl Persister {
             let before = self.shared.timeline.read().floor();
             let slots = self.shared.forget(target, FORGET_STEP.min(budget));
             let reached = self.shared.timeline.read().floor();
-            slots.into_iter().for_each(|(key, slot)| self.disk.dead.add(&Record { key, slot }));
+            let Disk { dead, sealed, .. } = &mut self.disk;
+            slots.into_iter().for_each(|(key, slot)| dead.add(key, slot, sealed));
             budget = budget.saturating_sub(FORGET_STEP);
             if reached >= target || reached == before || budget == 0 {
                 return Ok(reached);

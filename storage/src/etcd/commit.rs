@@ -105,7 +105,7 @@ async fn send(core: &Core, txn: &Txn, deadline: Instant) -> Result<PbTxnResponse
             () = sleep_until(deadline) => return Err(CommitError::Unavailable(why_not.unwrap_or_else(|| core.why()))),
             connection = core.link.connection() => connection,
         };
-        let fault = match connection.txn(request(&core.prefix, txn), deadline).await {
+        let fault = match connection.txn(request(&core.prefix, txn, &core.shared.seal), deadline).await {
             Ok(answer) => return Ok(answer),
             Err(fault) => fault,
         };
@@ -116,7 +116,7 @@ async fn send(core: &Core, txn: &Txn, deadline: Instant) -> Result<PbTxnResponse
             }
             Kind::Refused => return Err(CommitError::Unavailable(Arc::new(fault.into_error()))),
             Kind::Invalid => return Err(Invalid::Refused { what: fault.what }.into()),
-            Kind::Lost | Kind::Compacted | Kind::LargeAnswer | Kind::Changed => {
+            Kind::Lost | Kind::Compacted | Kind::LargeAnswer | Kind::Changed | Kind::Locked => {
                 core.link.suspect();
                 return Err(CommitError::Uncertain(Arc::new(fault.into_error())));
             }

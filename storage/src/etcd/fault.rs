@@ -22,6 +22,8 @@ pub(super) enum Kind {
     Lost,
     /// etcd is not the one it was.
     Changed,
+    /// What is in etcd is sealed with a key that was not given.
+    Locked,
 }
 
 #[derive(Clone, Debug)]
@@ -48,12 +50,13 @@ impl Fault {
 
     /// Whether it will be the same however often it is tried.
     pub(super) fn is_final(&self) -> bool {
-        matches!(self.kind, Kind::Invalid | Kind::Refused | Kind::Changed)
+        matches!(self.kind, Kind::Invalid | Kind::Refused | Kind::Changed | Kind::Locked)
     }
 
     pub(super) fn into_error(self) -> BackendError {
         match self.kind {
             Kind::Changed => BackendError::Damaged { path: PathBuf::from(self.endpoint), what: self.what },
+            Kind::Locked => BackendError::Locked { what: self.what },
             _ => BackendError::Unreachable { endpoint: self.endpoint, what: self.what },
         }
     }

@@ -9,6 +9,7 @@ use super::link::{Connection, Head};
 use super::load;
 use super::request::revision;
 use super::{Core, PROBE_INTERVAL};
+use crate::key::Key;
 use crate::timeline::Writes;
 use crate::txn::Revision;
 use etcd_client::proto::{PbEvent, PbWatchResponse};
@@ -123,30 +124,34 @@ impl Follower {
         }
         for (revision, events) in gathering.add(answer.events, answer.fragment) {
             if revision > self.known() {
-                self.publish(revision, events);
+                self.publish(revision, events).map_err(|what| connection.fault(Kind::Locked, what))?;
             }
         }
         self.core.history.forget_due(&self.core.shared);
         Ok(())
     }
 
-    fn publish(&self, revision: Revision, events: Vec<PbEvent>) {
-        let writes: Writes = events.into_iter().filter_map(|event| self.write(revision, event)).collect();
+    fn publish(&self, revision: Revision, events: Vec<PbEvent>) -> Result<(), String> {
+        let mut writes = Writes::new();
+        for event in events {
+            writes.extend(self.write(revision, event)?);
+        }
         if writes.is_empty() {
             self.core.shared.advance(revision);
         } else {
             self.core.shared.publish([(revision, writes)]);
         }
+        Ok(())
     }
 
     /// What an event does to the store; `None` for the marker, and for the end of what was never there for us.
-    fn write(&self, revision: Revision, event: PbEvent) -> Option<(crate::key::Key, Option<bytes::Bytes>)> {
+    fn write(&self, revision: Revision, event: PbEvent) -> Result<Option<(Key, Option<bytes::Bytes>)>, String> {
         let deleted = event.r#type == EventType::Delete as i32;
-        let kv = event.kv?;
-        let key = self.core.prefix.strip(&kv.key)?;
-        let value = if deleted { None } else { self.core.reading.value(&key, revision, kv.value) };
+        let Some(kv) = event.kv else { return Ok(None) };
+        let Some(key) = self.core.prefix.strip(&kv.key) else { return Ok(None) };
+        let value = if deleted { None } else { self.core.reading.value(&key, revision, kv.value)? };
         let known = || self.core.shared.timeline.read().newest(key.as_bytes()).is_some();
-        (value.is_some() || known()).then_some((key, value))
+        Ok((value.is_some() || known()).then_some((key, value)))
     }
 
     /// Reads everything anew. Until that is done, the store is as it was, and says that it is not well.

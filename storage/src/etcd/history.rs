@@ -124,12 +124,13 @@ async fn compact(core: &Core, floor: Revision) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seal::Seal;
     use crate::shared::Clock;
     use crate::timeline::Timeline;
 
     #[test]
     fn what_a_writer_waits_for_is_not_forgotten_before_it_has_its_answer() {
-        let shared = Shared::start(Timeline::default(), Clock::default());
+        let shared = Shared::start(Timeline::default(), Clock::default(), Seal::default(), None);
         let publish = |revision| shared.publish([(Revision(revision), vec![("k".into(), Some("v".into()))])]);
         let nothing = HistoryBounds { age_max: Duration::MAX, bytes_max: 0 };
         let history = Arc::new(History::new(nothing));
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn who_asks_to_forget_is_not_held_up() {
-        let shared = Shared::start(Timeline::default(), Clock::default());
+        let shared = Shared::start(Timeline::default(), Clock::default(), Seal::default(), None);
         let history = Arc::new(History::new(HistoryBounds::default()));
         let _hold = history.hold(&shared);
         for revision in 1..=2000 {

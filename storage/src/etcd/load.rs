@@ -92,7 +92,9 @@ async fn load_at(
         };
         limit = next_limit(limit, &page);
         let last = page.kvs.last().map(|kv| kv.key.clone());
-        slots.extend(page.kvs.into_iter().filter_map(|kv| slot(prefix, kv, reading)));
+        for kv in page.kvs {
+            slots.extend(slot(prefix, kv, reading).map_err(|what| connection.fault(Kind::Locked, what))?);
+        }
         match last {
             Some(mut last) if page.more => {
                 last.push(0);
@@ -110,11 +112,14 @@ fn next_limit(limit: usize, page: &PbRangeResponse) -> usize {
     fitting.clamp(1, (limit * 2).min(PAGE_ENTRIES_MAX))
 }
 
-fn slot(prefix: &Prefix, kv: PbKeyValue, reading: &Reading) -> Option<(Key, Slot)> {
-    let key = prefix.strip(&kv.key)?;
-    let (created, modified) = (revision(kv.create_revision)?, revision(kv.mod_revision)?);
+/// `None` for what is not ours.
+fn slot(prefix: &Prefix, kv: PbKeyValue, reading: &Reading) -> Result<Option<(Key, Slot)>, String> {
+    let Some(key) = prefix.strip(&kv.key) else { return Ok(None) };
+    let Some((created, modified)) = revision(kv.create_revision).zip(revision(kv.mod_revision)) else {
+        return Ok(None);
+    };
     let value = reading.value(&key, modified, kv.value)?;
-    Some((key, Slot { modified, created, value: Some(value) }))
+    Ok(value.map(|value| (key, Slot { modified, created, value: Some(value) })))
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ use super::prefix::Prefix;
 use super::{Core, EtcdTls, MARKER, REQUEST_TIMEOUT, RETRY_PAUSE};
 use crate::commit::{Answer, Committed};
 use crate::error::{BackendError, CommitError, OpenError, ReadError};
+use crate::index::ShareOf;
+use crate::seal::Seal;
 use crate::shared::{Clock, Shared};
 use crate::timeline::{HistoryBounds, Timeline};
 use crate::txn::{Limits, Revision, Txn};
@@ -40,6 +42,8 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) history: HistoryBounds,
     pub(crate) clock: Clock,
+    pub(crate) seal: Seal,
+    pub(crate) share_of: Option<ShareOf>,
 }
 
 /// The writing half of a store kept in etcd.
@@ -144,11 +148,11 @@ async fn run(settings: Settings, report: &crossbeam_channel::Sender<Opened>) {
 }
 
 async fn start(settings: Settings) -> Result<Arc<Core>, OpenError> {
-    let Settings { endpoints, prefix, tls, history, clock, .. } = settings;
+    let Settings { endpoints, prefix, tls, history, clock, seal, share_of, .. } = settings;
     let endpoints = Endpoints { urls: endpoints, tls };
     let prefix = Prefix::new(&prefix);
-    let First { nth, etcd, timeline, reading } = first(&endpoints, &prefix).await?;
-    let shared = Shared::start(timeline, clock);
+    let First { nth, etcd, timeline, reading } = first(&endpoints, &prefix, &seal).await?;
+    let shared = Shared::start(timeline, clock, seal, share_of);
     let (newest, asked) = Newest::new();
     let history = Arc::new(History::new(history));
     let (link, closing) = (Link::new(), watch::Sender::new(false));
@@ -169,11 +173,11 @@ struct First {
 }
 
 /// Finds an endpoint that answers, and reads everything from it.
-async fn first(endpoints: &Endpoints, prefix: &Prefix) -> Result<First, OpenError> {
+async fn first(endpoints: &Endpoints, prefix: &Prefix, seal: &Seal) -> Result<First, OpenError> {
     let mut attempts = 0;
     loop {
         let (nth, connection) = find(endpoints, prefix).await?;
-        let fault = match read(&connection, prefix, nth).await {
+        let fault = match read(&connection, prefix, nth, seal).await {
             Ok(first) => return first,
             Err(fault) => fault,
         };
@@ -206,7 +210,12 @@ async fn find(endpoints: &Endpoints, prefix: &Prefix) -> Result<(usize, Connecti
     found.map_err(late).flatten().map_err(|fault| OpenError::Backend(fault.into_error()))
 }
 
-async fn read(connection: &Connection, prefix: &Prefix, nth: usize) -> Result<Result<First, OpenError>, Fault> {
+async fn read(
+    connection: &Connection,
+    prefix: &Prefix,
+    nth: usize,
+    seal: &Seal,
+) -> Result<Result<First, OpenError>, Fault> {
     let etcd = connection.head(prefix).await?.etcd;
     let marker = claim(connection, prefix).await?;
     if marker != MARKER {
@@ -214,7 +223,7 @@ async fn read(connection: &Connection, prefix: &Prefix, nth: usize) -> Result<Re
         let found = String::from_utf8_lossy(&marker).chars().take(60).collect::<String>();
         return Ok(Err(OpenError::UnknownFormat { file, found: found.escape_debug().to_string() }));
     }
-    let reading = Reading::default();
+    let reading = Reading::new(seal.clone());
     let timeline = load::load(connection, prefix, &reading).await?;
     Ok(Ok(First { nth, etcd, timeline, reading }))
 }
@@ -238,8 +247,10 @@ async fn catch_up(core: &Core) -> Result<(), OpenError> {
         let now = core.shared.timeline.read().revision();
         attempts = if now > known { 1 } else { attempts + 1 };
         known = now;
-        if attempts == OPEN_ATTEMPTS {
-            return Err(OpenError::Backend(BackendError::clone(&core.why())));
+        let why = core.why();
+        // No number of attempts finds a key.
+        if attempts == OPEN_ATTEMPTS || matches!(*why, BackendError::Locked { .. }) {
+            return Err(OpenError::Backend(BackendError::clone(&why)));
         }
     }
     Ok(())

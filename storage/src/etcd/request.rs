@@ -2,6 +2,7 @@
 
 use super::envelope;
 use super::prefix::Prefix;
+use crate::seal::Seal;
 use crate::txn::{Expect, Revision, Txn, Write};
 use etcd_client::proto::{PbTxnOpResponse, PbTxnResponse};
 use etcd_client::{Compare, CompareOp, GetOptions, TxnOp};
@@ -21,7 +22,7 @@ pub(super) enum Outcome {
 }
 
 /// Conditions, writes, and for the case that the conditions do not hold, a look at every key they name.
-pub(super) fn request(prefix: &Prefix, txn: &Txn) -> etcd_client::Txn {
+pub(super) fn request(prefix: &Prefix, txn: &Txn, seal: &Seal) -> etcd_client::Txn {
     let conditions: Vec<_> = txn
         .expects
         .iter()
@@ -39,7 +40,7 @@ pub(super) fn request(prefix: &Prefix, txn: &Txn) -> etcd_client::Txn {
         .writes
         .iter()
         .map(|(key, write)| match write {
-            Write::Put(draft) => TxnOp::put(prefix.key(key), envelope::encode(draft), None),
+            Write::Put(draft) => TxnOp::put(prefix.key(key), envelope::encode(key, draft, seal), None),
             Write::Delete => TxnOp::delete(prefix.key(key), None),
         })
         .collect();

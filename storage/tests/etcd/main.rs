@@ -7,6 +7,7 @@ mod contract;
 mod faults;
 mod proxy;
 mod replicas;
+mod sealed;
 mod servers;
 mod traffic;
 

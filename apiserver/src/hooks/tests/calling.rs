@@ -54,6 +54,15 @@ fn failed(found: Result<Value, CallError>) -> String {
 }
 
 #[tokio::test]
+async fn whoever_is_told_something_need_not_say_more_than_that_they_heard() {
+    let taken = answering(|| response(200, "text/plain", "")).await;
+    let tell = async |server: &Server| caller().tell(&server.at("localhost"), "{}".into(), LIMIT).await;
+    assert_eq!(tell(&taken).await, Ok(()));
+    let refusing = answering(|| response(503, "text/plain", "full")).await;
+    assert!(tell(&refusing).await.is_err());
+}
+
+#[tokio::test]
 async fn a_hook_on_this_machine_is_spoken_to_in_http2() {
     let server = Server::http(Identity::signed(&LOCAL), echo()).await;
     let caller = caller();

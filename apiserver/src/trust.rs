@@ -1,7 +1,6 @@
-//! Whom a hook has to be vouched for by.
+//! Who has to vouch for another server, and with what we vouch for ourselves there.
 
-use super::endpoint::Certificate;
-use std::io;
+use std::fmt;
 use std::sync::Arc;
 use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -15,26 +14,30 @@ use tokio_rustls::rustls::{
 };
 use x509_parser::parse_x509_certificate;
 
-/// Trusts what these authorities signed, and nobody if there are none. The certificate is our own.
-pub(super) fn config(
-    authorities: Option<&[u8]>,
-    certificate: Option<&Certificate>,
-    http2: bool,
-) -> Result<ClientConfig, String> {
-    trusting(&Trusted::Only(authorities), certificate, http2)
-}
-
 /// Who is believed to be at the other end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Trusted<'a> {
+pub enum Trusted<'a> {
     /// Whoever these authorities signed for, in PEM; nobody if there are none.
     Only(Option<&'a [u8]>),
     /// Whoever answers.
     Anybody,
 }
 
-/// The same for whoever is to be trusted.
-pub(crate) fn trusting(
+/// A certificate and its key, in PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Certificate {
+    pub chain_pem: Vec<u8>,
+    pub key_pem: Vec<u8>,
+}
+
+impl fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Certificate(..)")
+    }
+}
+
+/// The certificate is our own. The error says what cannot be used.
+pub fn client_config(
     trusted: &Trusted<'_>,
     certificate: Option<&Certificate>,
     http2: bool,
@@ -175,35 +178,4 @@ fn check_itself(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), E
         Ok(Some(usage)) if usage.value.server_auth || usage.value.any => Ok(()),
         _ => Err(refused(CertificateError::InvalidPurpose)),
     }
-}
-
-/// Why a handshake failed, in Go's words where they are known.
-pub(super) fn reason(error: &io::Error, server_name: &str, has_authorities: bool) -> String {
-    let found = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
-    let why = match found {
-        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) if !has_authorities => {
-            "certificate signed by unknown authority: the webhook configuration has no caBundle, and this server \
-             trusts no other authorities"
-        }
-        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
-            "certificate signed by unknown authority"
-        }
-        Some(Error::InvalidCertificate(
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        )) => return format!("tls: failed to verify certificate: x509: certificate is not valid for {server_name}"),
-        Some(Error::InvalidCertificate(
-            CertificateError::Expired
-            | CertificateError::ExpiredContext { .. }
-            | CertificateError::NotValidYet
-            | CertificateError::NotValidYetContext { .. },
-        )) => "certificate has expired or is not yet valid",
-        Some(Error::InvalidCertificate(
-            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. },
-        )) => "certificate specifies an incompatible key usage",
-        Some(Error::InvalidMessage(_)) => return "tls: first record does not look like a TLS handshake".to_owned(),
-        Some(other) => return format!("tls: {other}"),
-        None if error.kind() == io::ErrorKind::UnexpectedEof => return "EOF".to_owned(),
-        None => return error.to_string(),
-    };
-    format!("tls: failed to verify certificate: x509: {why}")
 }

@@ -1,0 +1,131 @@
+//! Workspaces are made, weighed, met again after a restart, and deleted.
+
+use crate::{Plan, SETTLE};
+use bench::client::Client;
+use bench::disk::bytes_under;
+use bench::hammer::{Timings, each};
+use bench::peers::{Peer, Server};
+use bench::table::{Aim, Row};
+use http::Method;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+pub const CLIENTS: u64 = 32;
+/// Workspaces that share a parent, where they are a tree.
+const SIBLINGS: u64 = 100;
+/// How often the server is asked whether all are gone.
+const ASK_EVERY: Duration = Duration::from_millis(200);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// All in the root.
+    Flat,
+    /// In organizations.
+    Tree,
+}
+
+impl Shape {
+    /// The path of the parent of the workspace of this number.
+    fn parent(self, number: u64) -> String {
+        match self {
+            Self::Flat => "root".to_owned(),
+            Self::Tree => format!("root:{}", organization(number / SIBLINGS)),
+        }
+    }
+}
+
+fn organization(number: u64) -> String {
+    format!("org-{number}")
+}
+
+/// The name of the workspace of this number.
+pub fn name(number: u64) -> String {
+    format!("ws-{number}")
+}
+
+fn collection(parent: &str) -> String {
+    format!("/clusters/{parent}/apis/tenancy.kcp.io/v1alpha1/workspaces")
+}
+
+/// The workspace can be used when the answer is there.
+async fn create(client: &Client, worker: u64, parent: &str, name: &str, of: &str) {
+    let workspace = json!({
+        "apiVersion": "tenancy.kcp.io/v1alpha1", "kind": "Workspace", "metadata": { "name": name },
+        "spec": { "type": { "name": of, "path": "root" } },
+    });
+    let made = client.body(worker, Method::POST, &collection(parent), workspace.to_string()).await;
+    let made: Value = serde_json::from_slice(&made).expect("JSON");
+    assert_eq!(made["status"]["phase"], "Ready", "{name} is ready at once");
+}
+
+async fn create_all(server: &Server, shape: Shape, count: u64) -> Timings {
+    let client = server.client(CLIENTS).await;
+    if shape == Shape::Tree {
+        for number in 0..count.div_ceil(SIBLINGS) {
+            create(&client, 0, "root", &organization(number), "organization").await;
+        }
+    }
+    let made = each(CLIENTS, count, move |worker, number| {
+        let client = client.clone();
+        async move { create(&client, worker, &shape.parent(number), &name(number), "project").await }
+    });
+    made.await
+}
+
+pub async fn make(server: &Server, shape: Shape, count: u64) -> Vec<Row> {
+    tokio::time::sleep(SETTLE).await;
+    let (memory, disk) = (server.rss_bytes().0, bytes_under(&server.data));
+    let timings = create_all(server, shape, count).await;
+    tokio::time::sleep(SETTLE).await;
+    let each_kb = |bytes: f64| bytes / 1000.0 / count as f64;
+    let what = format!("{count} workspaces, {}", if shape == Shape::Flat { "flat" } else { "a tree" });
+    vec![
+        Row::more(format!("{what}: made"), timings.per_second(), "/s").aim(Aim::Above(500.0)),
+        Row::less(format!("{what}: made, p99"), timings.percentile_ms(99.0), "ms").aim(Aim::Below(20.0)),
+        Row::less(format!("{what}: RSS of each"), each_kb(server.rss_bytes().0 - memory), "KB").aim(Aim::Below(20.0)),
+        Row::less(format!("{what}: disk of each"), each_kb(bytes_under(&server.data) - disk), "KB"),
+    ]
+}
+
+/// Deletes those of the root, and waits until the last one is gone.
+pub async fn delete(server: &Server, count: u64) -> Vec<Row> {
+    let client = server.client(CLIENTS).await;
+    let start = Instant::now();
+    let asked = {
+        let client = client.clone();
+        each(CLIENTS, count, move |worker, number| {
+            let (client, path) = (client.clone(), format!("{}/{}", collection("root"), name(number)));
+            async move {
+                client.body(worker, Method::DELETE, &path, String::new()).await;
+            }
+        })
+    };
+    asked.await;
+    let one = format!("{}?limit=1", collection("root"));
+    loop {
+        let found: Value =
+            serde_json::from_slice(&client.body(0, Method::GET, &one, String::new()).await).expect("JSON");
+        if found["items"].as_array().is_some_and(Vec::is_empty) {
+            break;
+        }
+        tokio::time::sleep(ASK_EVERY).await;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    vec![Row::less(format!("{count} workspaces: deleted, all gone"), seconds, "s").aim(Aim::Below(60.0))]
+}
+
+/// A server that begins with many.
+pub async fn restart(plan: &Plan) -> Vec<Row> {
+    let mut server = Server::start(Peer::Hanse, &plan.scratch, &plan.hanse).await;
+    let count = plan.many;
+    let made = create_all(&server, Shape::Flat, count).await;
+    tokio::time::sleep(SETTLE).await;
+    server.restart().await;
+    let ready = server.ready.as_secs_f64();
+    tokio::time::sleep(SETTLE).await;
+    vec![
+        Row::more(format!("{count} workspaces: made"), made.per_second(), "/s"),
+        Row::less(format!("{count} workspaces: ready after a restart"), ready, "s").aim(Aim::Below(10.0)),
+        Row::less(format!("{count} workspaces: RSS after a restart"), server.rss_bytes().0 / 1e6, "MB"),
+    ]
+}

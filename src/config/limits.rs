@@ -1,0 +1,53 @@
+//! How much anybody may have of the server: the flags.
+
+use apiserver::pipeline::Limits;
+use apiserver::resources::Room;
+use apiserver::serve::Patience;
+use clap::Args;
+
+/// Connections of one address: informers share one, and behind one address may be many clients.
+const CONNECTIONS: usize = 10_000;
+
+/// Watches of one user of one workspace.
+const WATCHES: usize = 10_000;
+
+#[derive(Args, Clone, Debug)]
+pub struct LimitFlags {
+    /// How many objects one workspace may hold; any number, if not given
+    #[arg(long, value_name = "NUMBER")]
+    pub workspace_objects_max: Option<u64>,
+    /// How many bytes the objects of one workspace may take; any number, if not given
+    #[arg(long, value_name = "BYTES")]
+    pub workspace_bytes_max: Option<u64>,
+    /// How many connections one address may hold
+    #[arg(long, value_name = "NUMBER", default_value_t = CONNECTIONS)]
+    pub connections_per_address_max: usize,
+    /// How many watches one user may hold in one workspace
+    #[arg(long, value_name = "NUMBER", default_value_t = WATCHES)]
+    pub watches_per_user_max: usize,
+}
+
+impl Default for LimitFlags {
+    fn default() -> Self {
+        Self {
+            workspace_objects_max: None,
+            workspace_bytes_max: None,
+            connections_per_address_max: CONNECTIONS,
+            watches_per_user_max: WATCHES,
+        }
+    }
+}
+
+impl LimitFlags {
+    pub fn room(&self) -> Room {
+        Room { objects_max: self.workspace_objects_max, bytes_max: self.workspace_bytes_max }
+    }
+
+    pub fn requests(&self) -> Limits {
+        Limits { watches: self.watches_per_user_max, ..Limits::default() }
+    }
+
+    pub fn patience(&self) -> Patience {
+        Patience { connections_of_one: self.connections_per_address_max, ..Patience::default() }
+    }
+}

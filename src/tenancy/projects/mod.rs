@@ -1,0 +1,63 @@
+//! Projects and organizations, as Milo's clients know them. A project stands for a workspace of the same name beside it,
+//! which is made in the same transaction and goes with it; where it is found is said in [`forms`].
+
+pub mod departure;
+pub mod forms;
+
+use super::words::ROOT;
+use apiserver::error::ApiError;
+use apiserver::object::Object;
+use serde_json::{Value, json};
+
+pub(super) const PROJECTS: (&str, &str, &str) = (GROUP, "v1alpha1", "projects");
+pub(super) const ORGANIZATIONS: (&str, &str, &str) = (GROUP, "v1alpha1", "organizations");
+const GROUP: &str = "resourcemanager.miloapis.com";
+
+/// On projects: whose they are.
+const ORGANIZATION: &str = "resourcemanager.miloapis.com/organization-name";
+/// On workspaces: what they are for.
+const PROJECT: &str = "resourcemanager.miloapis.com/project-name";
+
+/// Holds a project until its workspace is gone.
+const HELD_BY_WORKSPACE: &str = "resourcemanager.miloapis.com/project-controller";
+
+/// There in every project, for those who look after it.
+pub(super) const SYSTEM_NAMESPACE: &str = "milo-system";
+
+/// What the server says of a project whose workspace is made together with it.
+pub(super) fn complete(project: &mut Object, now: &Value) {
+    let owner = project.text(&["spec", "ownerRef", "name"]).to_owned();
+    if !owner.is_empty() {
+        let mut labels = project.labels().cloned().unwrap_or_default();
+        labels.insert(ORGANIZATION.to_owned(), owner.into());
+        project.set_metadata("labels", labels);
+    }
+    let others = project.finalizers().filter(|name| *name != HELD_BY_WORKSPACE).map(str::to_owned);
+    let held: Vec<String> = others.chain([HELD_BY_WORKSPACE.to_owned()]).collect();
+    project.set_finalizers(held);
+    ready(project, now);
+}
+
+/// There is nothing to wait for.
+pub(super) fn ready(object: &mut Object, now: &Value) {
+    let condition = json!({
+        "type": "Ready", "status": "True", "reason": "Ready", "message": "It can be used",
+        "observedGeneration": 1, "lastTransitionTime": now,
+    });
+    object.map_mut().insert("status".to_owned(), json!({ "conditions": [condition] }));
+}
+
+/// The workspace that a project stands for.
+pub(super) fn workspace(project: &Object) -> Result<Object, ApiError> {
+    let made = json!({
+        "metadata": { "name": project.name(), "labels": { PROJECT: project.name() } },
+        "spec": { "type": { "name": "project", "path": ROOT } },
+    });
+    Object::try_from(made).map_err(|error| ApiError::internal(error.to_string()))
+}
+
+pub(super) fn system_namespace() -> Value {
+    let mut namespace = super::birth::namespace(SYSTEM_NAMESPACE);
+    namespace["metadata"]["labels"]["miloapis.com/system"] = json!("true");
+    namespace
+}
