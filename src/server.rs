@@ -7,13 +7,13 @@ use crate::apis;
 use crate::bootstrap::{self, bootstrap};
 use crate::config::{AuthenticationError, AuthorizationError, Config, FileError, KeyFlags, Reload, Vouching};
 use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS, TokenKeys};
-use crate::definitions::definitions;
+use crate::definitions;
 use crate::demonstration::{self, Scale, Shown};
 use crate::dialects::{Book, karmada, native};
 use crate::fleet::{self, Connector, Doors, Ledger};
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
-use crate::tenancy::{Finder, HOME, ROOT, Tenancy, departure, projects, seed};
+use crate::tenancy::{Finder, HOME, ROOT, Tenancy, bindings, departure, projects, seed};
 use crate::upkeep::{self, Pace, Signing, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
@@ -200,6 +200,7 @@ fn tend(
     let tending = TaskTracker::new();
     let client = Client::as_system(resources.clone(), "tenancy");
     tending.spawn(departure::controller(&client).run(stop.clone()));
+    tending.spawn(bindings::controller(&client).run(stop.clone()));
     tending.spawn(projects::departure::controller(&client).run(stop.clone()));
     tending.spawn(aggregating);
     tending.close();
@@ -225,14 +226,14 @@ async fn open_store(
 
 /// The kinds that every workspace has: Kubernetes' and our own.
 fn catalog() -> Catalog {
-    Catalog::given(&Arc::new(Catalog::builtin()), own_definitions())
+    definitions::catalog(own_definitions())
 }
 
 /// The definitions of our own kinds, and of those that come from kcp and Karmada.
 pub fn own_definitions() -> impl Iterator<Item = Object> {
     let ours = [native::definitions::definitions(), karmada::definitions::definitions(), apis::definitions::all()];
     let ours = ours.into_iter().flatten().filter_map(|definition| Object::try_from(definition).ok());
-    definitions().chain(ours)
+    definitions::definitions().chain(ours)
 }
 
 /// The groups of our own kinds with their versions, the preferred one first: what a host is offered.

@@ -328,6 +328,7 @@ const ROOT_EDGES: &[(&str, &str)] = &[
     ("syncer", "fleet"),
     ("syncer", "scheduler"),
     ("tenancy", "controller"),
+    ("tenancy", "definitions"),
     ("upkeep", "controller"),
 ];
 

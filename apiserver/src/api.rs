@@ -3,6 +3,7 @@
 use crate::audit::Audit;
 use crate::auth::TokenIssuer;
 use crate::authn::{Authentication, Bearer};
+use crate::catalog::Catalog;
 use crate::discovery::{Documents, Library};
 use crate::error::ApiError;
 use crate::metrics::Metrics;
@@ -10,6 +11,7 @@ use crate::passage::Passage;
 use crate::place::Workspace;
 use crate::relay::Relay;
 use crate::resources::Resources;
+use crate::window::Window;
 use http::Uri;
 use serde_json::Value;
 use std::ops::Deref;
@@ -20,6 +22,11 @@ use tokio_util::sync::CancellationToken;
 /// Finds the workspace that a path names: `root:default`, an id, or nothing for the one that is meant without a word.
 pub trait FindWorkspace: Send + Sync + 'static {
     fn find(&self, path: Option<&str>) -> Option<Workspace>;
+
+    /// The window that a path leads to, and the rest of the path; nothing if it is the path of none.
+    fn window(&self, _path: &str) -> Option<(Option<Window>, String)> {
+        None
+    }
 
     /// What is meant by a way of saying it that is not everybody's: the same with `/clusters/<path>` in front.
     fn meant(&self, _: &Uri) -> Option<Uri> {
@@ -114,6 +121,11 @@ impl Api {
     /// The documents of what a workspace serves.
     pub(crate) fn documents(&self, workspace: &Workspace) -> Result<Arc<Documents>, ApiError> {
         Ok(self.documents.of(workspace, &self.resources.catalog(workspace)?))
+    }
+
+    /// The documents of what is seen through a window.
+    pub(crate) fn documents_seen(&self, catalog: &Arc<Catalog>) -> Arc<Documents> {
+        self.documents.seen(catalog)
     }
 
     /// The documents of what a workspace offers to the API server that this one stands behind.

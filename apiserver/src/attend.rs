@@ -5,14 +5,18 @@ use crate::ambient::Ambient;
 use crate::auth::impersonation::Wanted;
 use crate::auth::{Attributes, Rules, User};
 use crate::catalog::ResourceDef;
+use crate::custom::Elsewhere;
 use crate::error::ApiError;
 use crate::object::Object;
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::strategy::Part;
 use bytes::Bytes;
+use openapi::FieldError;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use storage::Revision;
 
 /// A write of an object that is looked after.
 #[derive(Clone, Copy)]
@@ -22,6 +26,8 @@ pub struct Attending<'a> {
     /// What is being replaced. `None`: the object is made.
     pub old: Option<&'a Object>,
     pub user: &'a User,
+    /// The author looks in from outside, and may write what can be seen.
+    pub through_window: bool,
     pub ambient: &'a Ambient,
     pub around: &'a dyn Around,
 }
@@ -60,8 +66,44 @@ pub trait Around: Sync {
     /// The same for those who want to know only a little of it.
     fn bytes(&self, at: &ObjectRef) -> Result<Option<Bytes>, ApiError>;
 
+    /// All objects of a collection, as they are stored.
+    fn all(&self, at: &Collection) -> Result<Vec<Object>, ApiError>;
+
     /// Whether the rules of a workspace let a user do something.
     fn allows(&self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError>;
+
+    /// The same of somebody who need not be let in for it.
+    fn grants(&self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError>;
+
+    /// What a workspace serves besides what every workspace does, and as of which mark.
+    fn added(&self, workspace: &Workspace) -> Result<(Revision, Vec<Added>), ApiError>;
+
+    /// A new object of a built-in kind as it would be accepted, or what is wrong with it.
+    fn judged(&self, resource: (&str, &str), object: Value) -> Result<Object, Vec<FieldError>>;
+}
+
+/// A resource that a workspace serves and others do not have to.
+#[derive(Clone, Debug)]
+pub struct Added {
+    pub by: By,
+    pub resource: Arc<ResourceDef>,
+}
+
+/// Whose word it is that something is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A definition of this name.
+    Definition(String),
+    /// An object of this name that shares what is kept elsewhere.
+    Sharing(String),
+}
+
+/// A definition that is shared with a workspace.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// The name of the object because of which it is.
+    pub by: String,
+    pub from: Elsewhere,
 }
 
 /// Looks after some kinds that came with the server.
@@ -94,6 +136,19 @@ pub trait Attendant: fmt::Debug + Send + Sync {
     fn unmasked(&self, _by: &User, _wanted: &Wanted, _: &Workspace) -> Option<String> {
         None
     }
+
+    /// What is shared with a workspace, besides its own definitions.
+    fn shared(&self, _: &Workspace, _: &dyn Around) -> Result<Vec<Shared>, ApiError> {
+        Ok(Vec::new())
+    }
+
+    /// Who somebody is to whoever shares a kind, and where, if the rules there limit what may be done with its objects.
+    fn ceiling(&self, _: &User, _: &Elsewhere, _: &dyn Around) -> Result<Option<(User, Workspace)>, ApiError> {
+        Ok(None)
+    }
+
+    /// Says on an object of a shared kind whose it is: whoever shares it sees those of all workspaces side by side.
+    fn brand(&self, _object: &mut Object, _: &Workspace) {}
 
     /// Looks at the metadata of an object that is made or changed: what in it is not its author's is put back, or is why
     /// the write is refused.

@@ -4,8 +4,10 @@ use crate::body::Body;
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::media::{Encoding, Form, Offer};
-use crate::options::{Deadline, Query};
+use crate::options::{Deadline, ListOptions, Query};
 use crate::render::{self, Chunks};
+use crate::view::Seeing;
+use crate::window::Window;
 use axum::body::Body as HttpBody;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
@@ -43,6 +45,8 @@ pub(crate) struct Call {
     pub(crate) deadline: Option<Deadline>,
     /// It came through the API server that this one stands behind.
     pub(crate) passed_on: bool,
+    /// It looks into other workspaces from outside.
+    pub(crate) window: Option<Window>,
 }
 
 /// The body of a request, if it is not too large.
@@ -59,6 +63,18 @@ pub(crate) async fn read(body: HttpBody) -> Result<Bytes, ApiError> {
 impl Call {
     pub(crate) fn header(&self, name: header::HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+
+    /// What of a resource is seen.
+    pub(crate) fn view(&self, resource: &ResourceDef) -> Seeing {
+        self.window.as_ref().and_then(|window| window.pane.view(resource))
+    }
+
+    /// Which objects of a collection are meant.
+    pub(crate) fn list_options(&self, resource: &ResourceDef, watching: bool) -> Result<ListOptions, ApiError> {
+        let mut options = ListOptions::parse(&self.query, watching)?;
+        options.selection.view = self.view(resource);
+        Ok(options)
     }
 
     pub(crate) fn accept(&self) -> Option<&str> {

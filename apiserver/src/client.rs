@@ -3,7 +3,8 @@
 use crate::auth::{Access, Authorized, User};
 use crate::backends::Backends;
 use crate::body::Body;
-use crate::catalog::{Catalog, ResourceDef};
+use crate::catalog::{Catalog, Defined, ResourceDef};
+use crate::custom::Elsewhere;
 use crate::error::ApiError;
 use crate::keyspace;
 use crate::object::Object;
@@ -51,6 +52,21 @@ impl Client {
     /// What a workspace serves.
     pub fn catalog(&self, workspace: &Workspace) -> Result<Arc<Catalog>, ApiError> {
         self.resources.catalog(workspace)
+    }
+
+    /// The resources of a definition that is not the workspace's own.
+    pub fn described(&self, from: &Elsewhere, definition: &Object) -> Defined {
+        self.resources.described(from, definition)
+    }
+
+    /// As of which revision a workspace serves what it does.
+    pub fn served_since(&self, workspace: &Workspace) -> Result<Revision, ApiError> {
+        self.resources.served_since(workspace)
+    }
+
+    /// The newest revision that is known here.
+    pub fn revision(&self) -> Revision {
+        self.resources.store().recent().revision()
     }
 
     /// The resource that a workspace keeps under this group and plural.
@@ -216,6 +232,9 @@ impl Client {
         let parts = keyspace::parse(key)?;
         let workspace = Workspace::new(parts.workspace);
         let resource = self.resources.stored_as(&workspace, (parts.group, parts.resource))?;
+        if resource.stored.identity.as_deref() != parts.identity {
+            return None;
+        }
         let place = Collection { resource, workspace, namespace: parts.namespace.map(str::to_owned) };
         Some(place.object(parts.name))
     }

@@ -21,6 +21,8 @@ const MARKS: &str = "marks";
 pub struct Parts<'a> {
     pub group: &'a str,
     pub resource: &'a str,
+    /// What tells it from others of its name; nothing for what the workspace has by itself.
+    pub identity: Option<&'a str>,
     pub workspace: &'a str,
     pub namespace: Option<&'a str>,
     pub name: &'a str,
@@ -34,6 +36,9 @@ pub struct Unnameable(pub String);
 /// The key of one object.
 pub fn key(at: &ObjectRef) -> Result<Key, Unnameable> {
     let mut text = prefix(&at.within.resource);
+    if at.workspace().is_everywhere() {
+        return Err(Unnameable(at.workspace().to_string()));
+    }
     push(&mut text, at.workspace().as_str())?;
     push(&mut text, at.namespace().unwrap_or_default())?;
     text.push_str(checked(&at.name)?);
@@ -46,6 +51,9 @@ pub fn key(at: &ObjectRef) -> Result<Key, Unnameable> {
 /// The keys of a collection.
 pub fn range(at: &Collection) -> Result<KeyRange, Unnameable> {
     let mut text = prefix(&at.resource);
+    if at.workspace.is_everywhere() {
+        return Ok(KeyRange::prefix(text));
+    }
     push(&mut text, at.workspace.as_str())?;
     if let Some(namespace) = &at.namespace {
         push(&mut text, namespace)?;
@@ -119,11 +127,12 @@ pub fn named(group: &str, plural: &str) -> Result<KeyRange, Unnameable> {
 pub fn parse(key: &Key) -> Option<Parts<'_>> {
     let text = str::from_utf8(key.as_bytes()).ok()?;
     let mut parts = text.split('/');
-    let (group, resource, _identity) = (parts.next()?, parts.next()?, parts.next()?);
+    let (group, resource, identity) = (parts.next()?, parts.next()?, parts.next()?);
     let (workspace, namespace, name) = (parts.next()?, parts.next()?, parts.next()?);
     let group = if group == "core" { "" } else { group };
     let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
-    parts.next().is_none().then_some(Parts { group, resource, workspace, namespace, name })
+    let identity = Some(identity).filter(|identity| *identity != BUILT_IN);
+    parts.next().is_none().then_some(Parts { group, resource, identity, workspace, namespace, name })
 }
 
 /// Whose share of the store an object counts for: the name of its workspace. What is no object counts for nobody.
@@ -141,7 +150,8 @@ pub fn workspace(key: &Key) -> Option<Workspace> {
 
 fn prefix(resource: &ResourceDef) -> String {
     let group = if resource.stored.group.is_empty() { "core" } else { &resource.stored.group };
-    format!("{group}/{}/{BUILT_IN}/", resource.stored.plural)
+    let identity = resource.stored.identity.as_deref().unwrap_or(BUILT_IN);
+    format!("{group}/{}/{identity}/", resource.stored.plural)
 }
 
 fn push(text: &mut String, part: &str) -> Result<(), Unnameable> {

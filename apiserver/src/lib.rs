@@ -51,3 +51,5 @@ pub mod target;
 pub mod trust;
 pub mod verb;
 mod verbs;
+pub mod view;
+pub mod window;

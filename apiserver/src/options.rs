@@ -2,6 +2,7 @@
 
 use crate::error::ApiError;
 use crate::selector::{FieldSelector, LabelSelector};
+use crate::view::Seeing;
 use openapi::FieldError;
 use serde_json::{Value, json};
 
@@ -44,6 +45,8 @@ impl Query {
 pub struct Selection {
     pub labels: LabelSelector,
     pub fields: FieldSelector,
+    /// What of it somebody gets to see.
+    pub view: Seeing,
 }
 
 impl Default for Selection {
@@ -59,11 +62,12 @@ impl Selection {
         Ok(Self {
             labels: LabelSelector::parse(labels).map_err(|error| ApiError::bad_request(error.to_string()))?,
             fields: FieldSelector::parse(fields).map_err(|error| ApiError::bad_request(error.to_string()))?,
+            view: None,
         })
     }
 
     pub fn is_everything(&self) -> bool {
-        self.labels.is_everything() && self.fields.is_everything()
+        self.labels.is_everything() && self.fields.is_everything() && self.view.is_none()
     }
 }
 
@@ -186,6 +190,8 @@ pub struct WriteOptions {
     pub force: Option<bool>,
     /// When nobody waits for the answer any more.
     pub deadline: Option<Deadline>,
+    /// What somebody gets to see, and so may write.
+    pub view: Seeing,
 }
 
 /// Kubernetes' bound on the name of whoever owns a field.
@@ -194,6 +200,10 @@ const FIELD_MANAGER_CHARS_MAX: usize = 128;
 impl WriteOptions {
     pub fn until(self, deadline: Option<Deadline>) -> Self {
         Self { deadline, ..self }
+    }
+
+    pub fn seeing(self, view: Seeing) -> Self {
+        Self { view, ..self }
     }
 
     /// `kind`: `CreateOptions` or `UpdateOptions`.
@@ -261,6 +271,7 @@ impl WriteOptions {
             field_manager: given.map_or(agent, str::to_owned),
             force: query.flag("force"),
             deadline: None,
+            view: None,
         })
     }
 }

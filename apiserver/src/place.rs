@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 /// Slashes cannot be part of a key.
 const NOWHERE: &str = "/";
+/// No workspace is called so.
+const EVERYWHERE: &str = "*";
 
 /// The opaque id of a workspace. Whoever hands one in has looked it up; it is never built out of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,6 +25,15 @@ impl Workspace {
 
     pub fn is_nowhere(&self) -> bool {
         &*self.0 == NOWHERE
+    }
+
+    /// What stands where a request means all workspaces at once. Objects are read there, and nothing is written.
+    pub fn everywhere() -> Self {
+        Self::new(EVERYWHERE)
+    }
+
+    pub fn is_everywhere(&self) -> bool {
+        &*self.0 == EVERYWHERE
     }
 
     pub fn as_str(&self) -> &str {

@@ -1,8 +1,18 @@
 //! The kinds that come with Hanse, besides those of Kubernetes: one file each, in the form of a definition.
 
-use apiserver::object::Object;
+mod convert;
 
-const DEFINITIONS: [&str; 6] = [
+pub use convert::{CARRIED, binding as convert_binding, converter, export as convert_export};
+
+use apiserver::catalog::Catalog;
+use apiserver::object::Object;
+use std::sync::Arc;
+
+const DEFINITIONS: [&str; 10] = [
+    include_str!("apiresourceschema.yaml"),
+    include_str!("apiexport.yaml"),
+    include_str!("apibinding.yaml"),
+    include_str!("apiexportendpointslice.yaml"),
     include_str!("workspace.yaml"),
     include_str!("workspacetype.yaml"),
     include_str!("logicalcluster.yaml"),
@@ -16,6 +26,16 @@ pub fn definitions() -> impl Iterator<Item = Object> {
     DEFINITIONS.into_iter().filter_map(|text| read(text).ok())
 }
 
+/// What every workspace serves: the kinds of Kubernetes, and what definitions say that come with the server.
+pub fn catalog(definitions: impl IntoIterator<Item = Object>) -> Catalog {
+    let definitions = definitions.into_iter().map(|definition| {
+        let names = (definition.text(&["spec", "group"]), definition.text(&["spec", "names", "plural"]));
+        let converter = converter(names.0, names.1);
+        (definition, converter)
+    });
+    Catalog::given_in_versions(&Arc::new(Catalog::builtin()), definitions)
+}
+
 fn read(text: &str) -> Result<Object, String> {
     let tree: serde_json::Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
     Object::try_from(tree).map_err(|error| error.to_string())
@@ -25,12 +45,10 @@ fn read(text: &str) -> Result<Object, String> {
 mod tests {
     use super::*;
     use apiserver::ambient::Ambient;
-    use apiserver::catalog::Catalog;
     use apiserver::client::Client;
     use apiserver::place::Workspace;
     use apiserver::resources::Resources;
     use serde_json::Value;
-    use std::sync::Arc;
     use storage::{Options, Place, Store};
 
     #[tokio::test]

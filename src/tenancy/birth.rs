@@ -8,12 +8,13 @@ use super::words::{
     CLUSTER, HELD_BY_CLUSTER, HELD_BY_CONTENT, HOME, ITSELF, LOGICAL_CLUSTERS, OWNER, PATH, PHASE_LABEL,
     REQUIRED_GROUPS, ROOT, SHARD, TYPE, TYPES, WORKSPACES, collection,
 };
-use super::{door, reserved};
+use super::{door, lifecycle, reserved, sharing};
 use apiserver::allocate::Beside;
-use apiserver::attend::{Around, Attendant, Attending, Visit};
+use apiserver::attend::{Around, Attendant, Attending, Shared, Visit};
 use apiserver::auth::impersonation::Wanted;
 use apiserver::auth::{Attributes, Objects, Rules, User};
 use apiserver::catalog::ResourceDef;
+use apiserver::custom::Elsewhere;
 use apiserver::error::ApiError;
 use apiserver::object::{Object, timestamp};
 use apiserver::place::{Collection, Workspace};
@@ -49,11 +50,24 @@ impl Tenancy {
 
 impl Attendant for Tenancy {
     fn attend(&self, object: &mut Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError> {
+        if let Some(attended) = sharing::attend(object, write, &self.url) {
+            return attended;
+        }
         let resource = &write.at.resource;
+        let is = |kind: (&str, &str, &str)| (&*resource.group, &*resource.plural) == (kind.0, kind.2);
+        if is(LOGICAL_CLUSTERS) {
+            return lifecycle::attend(object, write);
+        }
+        if is(TYPES) && write.part == Part::Main {
+            let itself = Types { around: write.around }.itself(&write.at.workspace)?;
+            let path =
+                itself.as_ref().and_then(|itself| itself.annotation(PATH)).unwrap_or(write.at.workspace.as_str());
+            lifecycle::attend_type(object, path, &self.url);
+            return Ok(Vec::new());
+        }
         if write.part != Part::Main || write.old.is_some() {
             return Ok(Vec::new());
         }
-        let is = |(group, _, plural)| (&*resource.group, &*resource.plural) == (group, plural);
         if is(WORKSPACES) {
             let newborn = self.conceive(object, write)?;
             newborn.complete(object);
@@ -87,6 +101,23 @@ impl Attendant for Tenancy {
 
     fn unmasked(&self, by: &User, wanted: &Wanted, workspace: &Workspace) -> Option<String> {
         identity::unmasked(by, wanted, workspace)
+    }
+
+    fn shared(&self, workspace: &Workspace, around: &dyn Around) -> Result<Vec<Shared>, ApiError> {
+        sharing::shared(workspace, around)
+    }
+
+    fn ceiling(
+        &self,
+        user: &User,
+        from: &Elsewhere,
+        around: &dyn Around,
+    ) -> Result<Option<(User, Workspace)>, ApiError> {
+        sharing::ceiling(user, from, around)
+    }
+
+    fn brand(&self, object: &mut Object, workspace: &Workspace) {
+        sharing::brand(object, workspace);
     }
 
     fn keep(&self, object: &mut Object, write: &Attending<'_>) -> Result<(), ApiError> {
@@ -284,6 +315,15 @@ impl Newborn<'_> {
         let mut all = vec![self.make(around, LOGICAL_CLUSTERS, ITSELF, cluster)?];
         for name in NAMESPACES {
             all.push(self.make(around, ("", "v1", "namespaces"), name, namespace(name))?);
+        }
+        let types = Types { around };
+        let wanted = self.of.default_bindings();
+        match sharing::start::bindings(&types, &self.id, &wanted, write.ambient)? {
+            Ok(bindings) => all.extend(bindings),
+            Err(missing) => {
+                let why = format!("workspace type {} binds APIExport {missing}, which does not exist", self.of.of);
+                return Err(ApiError::forbidden(&write.at.resource, owner.name(), &why));
+            }
         }
         // Parts of the server need no permission, and are nobody's administrators.
         if !self.user.is_part_of_the_server() {

@@ -89,6 +89,13 @@ pub struct Departure {
     client: Client,
 }
 
+/// Whether somebody wants to tidy up before a workspace is emptied.
+#[derive(Debug, PartialEq, Eq)]
+enum Waits {
+    ForOthers,
+    ForNobody,
+}
+
 /// What a look at a workspace that is to go shows.
 #[derive(Debug, Default)]
 struct Content {
@@ -119,7 +126,9 @@ impl Reconciler for Departure {
         let held = |found: &Object| found.is_deleting() && found.finalizers().any(|name| name == HELD_BY_CLUSTER);
         let Some(workspace) = self.client.get(&at).await?.filter(held) else { return Ok(Action::Done) };
         let id = Workspace::new(workspace.text(&["spec", "cluster"]));
-        self.announce(&id).await?;
+        if self.announce(&id).await? == Waits::ForOthers {
+            return Ok(Action::After(WAIT));
+        }
         let content = self.content(&id)?;
         if !content.free.is_empty() {
             for batch in content.free.chunks(ERASED_AT_ONCE) {
@@ -140,16 +149,21 @@ impl Reconciler for Departure {
 
 impl Departure {
     /// The workspace itself says that it goes.
-    async fn announce(&self, id: &Workspace) -> Result<(), ApiError> {
+    async fn announce(&self, id: &Workspace) -> Result<Waits, ApiError> {
         let at = itself(&self.client, id)?;
-        match self.client.get(&at).await? {
-            Some(found) if !found.is_deleting() => {
-                let going = json!({ "status": { "phase": "Deleting" } });
-                self.client.merge(&at, Part::Status, &going).await?;
-                self.client.delete(&at, &DeleteOptions::default()).await.map(drop)
-            }
-            _ => Ok(()),
+        let Some(found) = self.client.get(&at).await? else { return Ok(Waits::ForNobody) };
+        let waits = match found.items(&["status", "terminators"]).next() {
+            Some(_) => Waits::ForOthers,
+            None => Waits::ForNobody,
+        };
+        let phase = if waits == Waits::ForOthers { "Terminating" } else { "Deleting" };
+        if found.text(&["status", "phase"]) != phase {
+            self.client.merge(&at, Part::Status, &json!({ "status": { "phase": phase } })).await?;
         }
+        if !found.is_deleting() {
+            self.client.delete(&at, &DeleteOptions::default()).await?;
+        }
+        Ok(waits)
     }
 
     fn content(&self, id: &Workspace) -> Result<Content, ApiError> {
@@ -274,7 +288,7 @@ fn is_itself(resource: &Arc<ResourceDef>) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     First,
-    /// Roles and definitions.
+    /// Roles, definitions and bindings.
     Second,
     /// What is written down of objects in cells: it says what is still to be taken back from there.
     Last,
@@ -287,6 +301,7 @@ impl Turn {
         match (&*resource.group, &*resource.plural) {
             ("rbac.authorization.k8s.io" | "apiextensions.k8s.io", _) => Self::Second,
             ("federation.hanse.dev", "placements" | "copies") => Self::Last,
+            _ if resource.traits.defines => Self::Second,
             _ => Self::First,
         }
     }

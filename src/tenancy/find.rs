@@ -1,14 +1,18 @@
 //! Which workspace a request means, out of what is stored.
 
+use super::lifecycle;
 use super::path::{self, Tree};
 use super::projects::forms;
+use super::sharing::window::{self, Windows};
 use super::words;
 use super::words::{HOME, ITSELF, LOGICAL_CLUSTERS, ROOT, WORKSPACES};
 use apiserver::api::FindWorkspace;
 use apiserver::client::Client;
 use apiserver::object::Peek;
 use apiserver::place::Workspace;
+use apiserver::window::Window;
 use http::Uri;
+use std::sync::Arc;
 
 /// What kcp calls the place of its own policies. Here they are everywhere, and the root stands in for it.
 const SYSTEM_ADMIN: &str = "system:admin";
@@ -17,11 +21,12 @@ const SYSTEM_ADMIN: &str = "system:admin";
 #[derive(Clone, Debug)]
 pub struct Finder {
     client: Client,
+    windows: Arc<Windows>,
 }
 
 impl Finder {
     pub fn new(client: Client) -> Self {
-        Self { client }
+        Self { client, windows: Arc::default() }
     }
 }
 
@@ -40,6 +45,16 @@ impl FindWorkspace for Finder {
             Some(SYSTEM_ADMIN) => Some(Workspace::new(ROOT)),
             Some(path) => path::resolve(path, self).map(|id| Workspace::new(&id)),
         }
+    }
+
+    fn window(&self, path: &str) -> Option<(Option<Window>, String)> {
+        if let Some(address) = lifecycle::read(path) {
+            let opened = lifecycle::open(&self.client, &address, |path| self.find(Some(path)));
+            return Some((opened, address.rest.to_owned()));
+        }
+        let address = window::read(path)?;
+        let opened = window::open(&self.client, &self.windows, &address, |path| self.find(Some(path)));
+        Some((opened, address.rest.to_owned()))
     }
 
     fn meant(&self, uri: &Uri) -> Option<Uri> {

@@ -7,21 +7,25 @@
 //! [`path`] is pure; [`Finder`] looks paths up; [`Tenancy`] completes new workspaces; [`departure`] empties those that
 //! go; [`seed`] is what the first one begins with. Who somebody is in a workspace is said in `identity`, who may enter
 //! one in `door`, and what nobody but the server writes on objects in `reserved`.
+//! How workspaces share APIs is told in `sharing`.
 
 mod birth;
 pub mod departure;
 mod door;
 mod find;
 mod identity;
+mod lifecycle;
 pub mod path;
 pub mod projects;
 mod reserved;
 pub mod seed;
+mod sharing;
 mod types;
 mod words;
 
 pub use birth::Tenancy;
 pub use find::Finder;
+pub use sharing::bindings;
 pub use words::{HOME, ROOT};
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! of an update finds them as they were.
 
 use super::words::{CLUSTER, OWNER, PATH, REQUIRED_GROUPS};
+use crate::definitions::CARRIED;
 use apiserver::attend::Attending;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
@@ -64,7 +65,7 @@ fn kept(old: &Map<String, Value>, mut new: Map<String, Value>) -> Result<Option<
 
 fn is_reserved(key: &str) -> bool {
     let Some((domain, _)) = key.split_once('/') else { return false };
-    (domain == "kcp.io" || domain.ends_with(".kcp.io")) && !THEIRS.contains(&key)
+    (domain == "kcp.io" || domain.ends_with(".kcp.io")) && !THEIRS.contains(&key) && !CARRIED.contains(&key)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Types of workspaces: which one is meant, what it is made of, and whether one may be inside another.
 
 use super::path::{self, Tree};
+use super::sharing::start::Wanted;
 use super::words::{CLUSTER, ITSELF, LOGICAL_CLUSTERS, PATH, TYPES, WORKSPACES, collection};
 use apiserver::attend::Around;
 use apiserver::error::ApiError;
@@ -150,6 +151,22 @@ impl Resolved {
         });
         let text = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
         all.flatten().filter_map(text).collect()
+    }
+
+    /// What workspaces of the type take from the start.
+    pub(super) fn default_bindings(&self) -> Vec<Wanted> {
+        let mut all: Vec<Wanted> = Vec::new();
+        for (of, object) in &self.parts {
+            for said in object.items(&["spec", "defaultAPIBindings"]) {
+                let word = |field: &str| said.get(field).and_then(Value::as_str).unwrap_or_default();
+                let path = if word("path").is_empty() { &*of.path } else { word("path") };
+                let wanted = Wanted { path: path.to_owned(), export: word("export").to_owned() };
+                if !all.contains(&wanted) {
+                    all.push(wanted);
+                }
+            }
+        }
+        all
     }
 
     /// What is made inside of it unless something else is asked for.

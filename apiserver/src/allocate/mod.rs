@@ -36,6 +36,10 @@ pub enum Beside {
     Touch(Mark),
     /// It must not have moved since, and whoever writes this does not move it.
     Unmoved(Mark, Revision),
+    /// The same with another object in its place, which must still be as it was read.
+    Replace(Box<ObjectRef>, Object),
+    /// Another object, which must still be as it was read.
+    Unchanged(Box<ObjectRef>, Revision),
 }
 
 #[derive(Clone, Copy)]

@@ -80,6 +80,22 @@ impl<'a> Authorizer<'a> {
         if !target.is_public() {
             self.enter(user, workspace, asked)?;
             self.insist(user, workspace, &Attributes::of(&target, asked)).await?;
+            self.limit(user, &target, asked)?;
+        }
+        Ok(Authorized { what: target, user: user.clone() })
+    }
+
+    /// Permits a target to whoever may do something else, which stands for it in the rules of a workspace. Others are
+    /// refused in the same words as if there were no such workspace.
+    pub fn lend(
+        self,
+        user: &Arc<User>,
+        (workspace, wanted): (&Workspace, &Attributes<'_>),
+        target: Target,
+        asked: &Asked,
+    ) -> Result<Authorized<Target>, ApiError> {
+        if !self.allows(user, workspace, wanted)? {
+            return Err(refusal(user, &guess(asked), CLOSED));
         }
         Ok(Authorized { what: target, user: user.clone() })
     }
@@ -88,6 +104,7 @@ impl<'a> Authorizer<'a> {
     pub fn permit(self, user: &Arc<User>, access: Access) -> Result<Authorized<Access>, ApiError> {
         let (workspace, target) = access.place();
         self.check(user, workspace, &Attributes::of(&target, &Asked::default()))?;
+        self.limit(user, &target, &Asked::default())?;
         Ok(Authorized { what: access, user: user.clone() })
     }
 
@@ -95,7 +112,19 @@ impl<'a> Authorizer<'a> {
     pub async fn permit_now(self, user: &Arc<User>, access: Access) -> Result<Authorized<Access>, ApiError> {
         let (workspace, target) = access.place();
         self.insist(user, workspace, &Attributes::of(&target, &Asked::default())).await?;
+        self.limit(user, &target, &Asked::default())?;
         Ok(Authorized { what: access, user: user.clone() })
+    }
+
+    /// Refuses what whoever shares a kind permits nobody to do who is like the user, whatever they may where they are.
+    pub(crate) fn limit(self, user: &User, target: &Target, asked: &Asked) -> Result<(), ApiError> {
+        let Some(resource) = target.resource() else { return Ok(()) };
+        let Some((there, rules)) = self.rules.ceiling(user, resource)? else { return Ok(()) };
+        let wanted = Attributes::of(target, asked);
+        if rules.allows(&there, &wanted) {
+            return Ok(());
+        }
+        Err(refusal(user, &wanted, "whoever shares this API does not permit it"))
     }
 
     /// Refuses what the user may not do, whoever has to be asked about it.
@@ -166,6 +195,12 @@ impl<'a> Authorizer<'a> {
     pub fn allows(self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError> {
         let visit = self.visit(user, workspace)?;
         Ok(visit.is_some_and(|(standing, rules)| standing.iter().any(|user| rules.allows(user, wanted))))
+    }
+
+    /// The same of somebody who need not be let in for it: they only want what is offered to them there.
+    pub fn grants(self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError> {
+        let rules = self.rules.rules(workspace)?;
+        Ok(self.rules.standing(user, workspace).iter().any(|user| rules.allows(user, wanted)))
     }
 
     /// Refuses those who may not enter the workspace, in the same words as if there were none: what is said follows from

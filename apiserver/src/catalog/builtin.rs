@@ -48,7 +48,7 @@ fn stored(group: &str, version: &str, plural: &str) -> Stored {
         ("autoscaling", "horizontalpodautoscalers") => ("autoscaling", "v2"),
         _ => (group, version),
     };
-    Stored { group: group.to_owned(), version: version.to_owned(), plural: plural.to_owned() }
+    Stored { group: group.to_owned(), version: version.to_owned(), plural: plural.to_owned(), identity: None }
 }
 
 fn traits(group: &str, plural: &str) -> Traits {
@@ -64,6 +64,7 @@ fn traits(group: &str, plural: &str) -> Traits {
         },
         graceful: (group, plural) == ("", "pods"),
         computed: false,
+        defines: false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
 use super::order;
-use crate::custom::{Conversion, Custom, Definition, Interned};
+use crate::custom::{Conversion, Converter, Custom, Definition, Elsewhere, Interned};
 use crate::object::Object;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -22,6 +22,9 @@ const VERBS_OF_PARTS: [&str; 3] = ["get", "patch", "update"];
 
 /// The annotation of a definition that came with the server, and whose objects are computed.
 pub const COMPUTED: &str = "hanse.dev/computed";
+
+/// The annotation of a definition that came with the server, and whose objects decide what their workspace serves.
+pub const DEFINES: &str = "hanse.dev/defines";
 
 /// The annotation that says of what an object of the same name is computed, and is written instead: `plural.group`.
 pub const WRITTEN_AS: &str = "hanse.dev/written-as";
@@ -43,20 +46,33 @@ pub(super) fn resources(definition: &Object, origin: Origin, interned: &Interned
         return Vec::new();
     }
     let kept = Definition::Kept { name: definition.name().to_owned(), revision: origin.revision };
-    versions(definition, &["status", "acceptedNames"], kept, origin.since, interned)
+    let going = definition.is_deleting() || is_true(definition, "Terminating");
+    versions((definition, &["status", "acceptedNames"]), kept, (origin.since, going), conversion(definition), interned)
+}
+
+/// What is served because of a definition that is kept elsewhere. Its names were found to be free when it was shared.
+pub(super) fn shared(definition: &Object, from: &Arc<Elsewhere>, interned: &Interned) -> Vec<Arc<ResourceDef>> {
+    let source = Definition::Shared(from.clone());
+    let state = (from.since, from.going);
+    versions((definition, &["spec", "names"]), source, state, conversion(definition), interned)
 }
 
 /// What is served because of a definition that came with the server: nobody has to accept its names.
-pub(super) fn given(definition: &Arc<Object>, interned: &Interned) -> Vec<Arc<ResourceDef>> {
+pub(super) fn given(
+    definition: &Arc<Object>,
+    converter: Option<Converter>,
+    interned: &Interned,
+) -> Vec<Arc<ResourceDef>> {
     let given = Definition::Given(definition.clone());
-    versions(definition, &["spec", "names"], given, Revision::ZERO, interned)
+    let conversion = converter.map_or(Conversion::Rename, Conversion::Given);
+    versions((definition, &["spec", "names"]), given, (Revision::ZERO, false), conversion, interned)
 }
 
 fn versions(
-    definition: &Object,
-    names: &[&str],
+    (definition, names): (&Object, &[&str]),
     source: Definition,
-    since: Revision,
+    (since, terminating): (Revision, bool),
+    conversion: Conversion,
     interned: &Interned,
 ) -> Vec<Arc<ResourceDef>> {
     let all: Vec<&Value> = definition.items(&["spec", "versions"]).collect();
@@ -68,8 +84,8 @@ fn versions(
         since,
         stored: all.iter().find(|version| flag(version, "storage")).map_or("", |version| word(version, "name")),
         versions: Arc::new(compiled.collect()),
-        conversion: conversion(definition),
-        terminating: definition.is_deleting() || is_true(definition, "Terminating"),
+        conversion,
+        terminating,
     };
     let wanted = all.into_iter().filter(|version| flag(version, "served") || flag(version, "storage"));
     wanted.filter_map(|version| shared.resource(version)).map(Arc::new).collect()
@@ -96,6 +112,7 @@ impl Shared<'_> {
         let given =
             |name: &str| self.definition.annotation(name).filter(|_| matches!(self.source, Definition::Given(_)));
         let (computed, elsewhere) = (given(COMPUTED).is_some(), given(WRITTEN_AS).is_some());
+        let defines = given(DEFINES).is_some();
         let mut subresources = Vec::new();
         if given(PASSAGE).is_some() {
             subresources.push(SubresourceDef { name: "proxy".to_owned(), verbs: VERBS_THROUGH.to_vec(), kind: None });
@@ -133,8 +150,19 @@ impl Shared<'_> {
                 warning: self.warning(version, group, &kind),
             })),
             kind,
-            traits: Traits { generation: true, collecting: Collecting::Background, computed, ..Traits::default() },
-            stored: Stored { group: group.to_owned(), version: self.stored.to_owned(), plural: plural.to_owned() },
+            traits: Traits {
+                generation: true,
+                collecting: Collecting::Background,
+                computed,
+                defines,
+                ..Traits::default()
+            },
+            stored: Stored {
+                group: group.to_owned(),
+                version: self.stored.to_owned(),
+                plural: plural.to_owned(),
+                identity: self.source.identity().cloned(),
+            },
         })
     }
 

@@ -31,6 +31,8 @@ pub struct Stored {
     pub group: String,
     pub version: String,
     pub plural: String,
+    /// What tells it from others of its name that come from elsewhere.
+    pub identity: Option<Arc<str>>,
 }
 
 /// What an object of a resource may look like.
@@ -65,6 +67,8 @@ pub struct Traits {
     pub graceful: bool,
     /// Nothing of it is stored: objects are made of others when somebody looks.
     pub computed: bool,
+    /// Its objects decide what their workspace serves.
+    pub defines: bool,
 }
 
 /// What happens to the dependents of a deleted object when nobody says.
@@ -127,6 +131,14 @@ impl ResourceDef {
         match &self.schema {
             Schema::Custom(custom) => Some(custom),
             Schema::Builtin(_) => None,
+        }
+    }
+
+    /// The id of the workspace that shares it; nothing for what is not shared.
+    pub fn home(&self) -> Option<&str> {
+        match &self.custom()?.definition {
+            Definition::Shared(from) => Some(&from.home),
+            Definition::Kept { .. } | Definition::Given(_) => None,
         }
     }
 

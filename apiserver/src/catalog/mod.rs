@@ -5,11 +5,11 @@ mod custom;
 mod def;
 mod order;
 
-pub use custom::{COMPUTED, Origin, PASSAGE, WRITTEN_AS};
+pub use custom::{COMPUTED, DEFINES, Origin, PASSAGE, WRITTEN_AS};
 pub use def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
 pub(crate) use order::{group_priority, versions as version_order};
 
-use crate::custom::Interned;
+use crate::custom::{Converter, Elsewhere, Interned};
 use crate::object::Object;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,12 +44,32 @@ pub fn defined(definition: &Object, origin: Origin, interned: &Interned) -> Defi
     custom::resources(definition, origin, interned).into()
 }
 
+/// What is served because of a definition that is kept elsewhere.
+pub fn shared(definition: &Object, from: &Arc<Elsewhere>, interned: &Interned) -> Defined {
+    custom::shared(definition, from, interned).into()
+}
+
 impl Catalog {
     /// The same with what definitions say that come with the server. They have to be valid, and to name everything.
     pub fn given(below: &Arc<Self>, definitions: impl IntoIterator<Item = Object>) -> Self {
+        Self::given_in_versions(below, definitions.into_iter().map(|definition| (definition, None)))
+    }
+
+    /// The same with what gets their objects from one version to another, where that takes more than a name.
+    pub fn given_in_versions(
+        below: &Arc<Self>,
+        definitions: impl IntoIterator<Item = (Object, Option<Converter>)>,
+    ) -> Self {
         let interned = Interned::default();
-        let definitions = definitions.into_iter().map(Arc::new);
-        Self::with(below, definitions.flat_map(|definition| custom::given(&definition, &interned)))
+        let resources = definitions
+            .into_iter()
+            .flat_map(|(definition, converter)| custom::given(&Arc::new(definition), converter, &interned));
+        Self::with(below, resources)
+    }
+
+    /// These resources, and nothing else.
+    pub fn of(resources: impl IntoIterator<Item = Arc<ResourceDef>>) -> Self {
+        Self::new(resources, None)
     }
 
     /// The kinds that every API server has.

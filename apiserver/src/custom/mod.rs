@@ -41,6 +41,25 @@ pub enum Definition {
     Kept { name: String, revision: Revision },
     /// It came with the server, and is the same in every workspace.
     Given(Arc<Object>),
+    /// It is kept elsewhere, never changes, and is shared with the workspace.
+    Shared(Arc<Elsewhere>),
+}
+
+/// A definition that is not the workspace's own. Where all of this is the same, so are the resources made of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Elsewhere {
+    /// The id of the workspace that keeps it, and the name that it has there.
+    pub kept_in: Arc<str>,
+    pub name: String,
+    /// What tells objects of it from others that are called the same.
+    pub identity: Arc<str>,
+    /// The id of the workspace that shares it, and the name of the object there that does.
+    pub home: Arc<str>,
+    pub by: Arc<str>,
+    /// It will not be shared much longer: no more objects of it are made.
+    pub going: bool,
+    /// Whatever was written later is in the form that it asks for.
+    pub since: Revision,
 }
 
 impl Definition {
@@ -48,16 +67,38 @@ impl Definition {
     pub fn revision(&self) -> Revision {
         match self {
             Self::Kept { revision, .. } => *revision,
-            Self::Given(_) => Revision::ZERO,
+            Self::Given(_) | Self::Shared(_) => Revision::ZERO,
+        }
+    }
+
+    /// What tells objects of it from others that are called the same, if there can be any.
+    pub fn identity(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Shared(elsewhere) => Some(&elsewhere.identity),
+            Self::Kept { .. } | Self::Given(_) => None,
+        }
+    }
+
+    /// Objects that were held to the one are as the other asks for.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Shared(one), Self::Shared(other)) => one == other,
+            (Self::Shared(_), _) | (_, Self::Shared(_)) => false,
+            _ => self.revision() == other.revision(),
         }
     }
 }
 
+/// Makes an object what another version asks for. Its `apiVersion` is not its business.
+pub type Converter = fn(&mut Object, version: &str);
+
 /// How objects get from one version to another.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Conversion {
     /// All versions look the same.
     Rename,
+    /// The server knows how.
+    Given(Converter),
     /// Somebody else knows how; this is what the definition says of them.
     Webhook(serde_json::Value),
 }

@@ -74,6 +74,10 @@ impl Schemas<'_> {
             let definition = match &custom.definition {
                 Definition::Given(definition) => Some(definition.clone()),
                 Definition::Kept { name, .. } => kept.entry(name).or_insert_with(|| self.kept(name)).clone(),
+                Definition::Shared(from) => {
+                    let place = Workspace::new(&from.kept_in);
+                    self.resources.definition(&place, &from.name).ok().flatten().map(Arc::new)
+                }
             };
             let schema = definition.as_ref().and_then(|definition| schema_of(definition, &resource.version));
             let kind = Kind { group: &resource.group, version: &resource.version, kind: &resource.kind };

@@ -4,11 +4,14 @@ use super::documents::Documents;
 use crate::catalog::Catalog;
 use crate::place::Workspace;
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Workspaces whose documents are kept. Those of others are made when they are asked for.
 const KEPT_MAX: usize = 256;
+
+/// Windows whose documents are kept: they are few, and looked through.
+const SEEN_MAX: usize = 64;
 
 /// Most workspaces add nothing to what is built in, and share its documents.
 #[derive(Debug)]
@@ -18,11 +21,13 @@ pub(crate) struct Library {
     own: Mutex<HashMap<Workspace, Arc<Documents>>>,
     /// What is offered of a catalog to another API server. Nothing else is locked while this is held.
     offered: Mutex<Option<(Arc<Catalog>, Arc<Documents>)>>,
+    /// What is seen through windows, the newest last. Nothing else is locked while this is held.
+    seen: Mutex<VecDeque<Arc<Documents>>>,
 }
 
 impl Library {
     pub(crate) fn new(builtin: &Arc<Catalog>) -> Self {
-        Self { builtin: documents(builtin), own: Mutex::default(), offered: Mutex::default() }
+        Self { builtin: documents(builtin), own: Mutex::default(), offered: Mutex::default(), seen: Mutex::default() }
     }
 
     /// The documents of some groups of a catalog, and of nothing else.
@@ -33,6 +38,20 @@ impl Library {
         }
         let documents = Arc::new(Documents::new(Arc::new(catalog.only(groups)), None));
         *offered = Some((catalog.clone(), documents.clone()));
+        documents
+    }
+
+    /// The documents of a catalog that stands for itself.
+    pub(crate) fn seen(&self, catalog: &Arc<Catalog>) -> Arc<Documents> {
+        let mut seen = self.seen.lock();
+        if let Some(known) = seen.iter().find(|known| known.are_of(catalog)) {
+            return known.clone();
+        }
+        if seen.len() >= SEEN_MAX {
+            seen.pop_front();
+        }
+        let documents = Arc::new(Documents::new(catalog.clone(), None));
+        seen.push_back(documents.clone());
         documents
     }
 

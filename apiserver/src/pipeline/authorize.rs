@@ -1,12 +1,13 @@
 //! Whether the user may do it.
 
 use crate::api::Api;
-use crate::auth::{Asked, Authorized, User};
+use crate::auth::{Asked, Attributes, Authorized, User, What};
 use crate::error::ApiError;
 use crate::options::Query;
 use crate::place::Workspace;
 use crate::selector::FieldSelector;
 use crate::target::Target;
+use crate::window::Window;
 use axum::extract::Request;
 use openapi::names;
 use std::sync::Arc;
@@ -20,6 +21,28 @@ pub(super) async fn authorize(
 ) -> Result<Authorized<Target>, ApiError> {
     let workspace = deciding(api, &target, workspace);
     api.resources.authorizer().authorize(user, &workspace, target, asked).await
+}
+
+/// The same for whoever looks through a window: they may if the rules of its home let them, and those agree whose
+/// workspace they look into.
+pub(super) fn through(
+    api: &Api,
+    user: &Arc<User>,
+    window: &Window,
+    target: Target,
+    asked: &Asked,
+) -> Result<Authorized<Target>, ApiError> {
+    let wanted = Attributes::of(&target, asked);
+    let verb = if matches!(wanted.what, What::Path(_)) { "get".to_owned() } else { wanted.verb.to_owned() };
+    let called = window.called.attributes(&verb);
+    let permitted = api.resources.authorizer().lend(user, (&window.home, &called), target, asked)?;
+    window.pane.admits(permitted.get())?;
+    // Whoever shares a kind is not limited by itself; others are, when they see what was taken of it.
+    let home = permitted.get().resource().and_then(|resource| resource.home());
+    if home.is_some_and(|home| home != window.home.as_str()) {
+        api.resources.authorizer().limit(user, permitted.get(), asked)?;
+    }
+    Ok(permitted)
 }
 
 /// The workspace whose rules count. What is about the whole server is not for those to decide who rule one workspace

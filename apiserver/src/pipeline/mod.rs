@@ -26,6 +26,7 @@ use crate::error::ApiError;
 use crate::options::{Deadline, Query};
 use crate::target::Target;
 use crate::verbs;
+use crate::window::Window;
 use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
@@ -82,12 +83,15 @@ impl Pipeline {
         measure::measure(&request)?; // no more than anybody needs to say
         let uri = audit::uri(api, &request);
         let passed_on = behind::is_passed_on(api, &request); // by the API server that this one stands behind
-        let workspace = if passed_on {
-            behind::workspace(api, &request)?
+        let (workspace, window) = if passed_on {
+            (behind::workspace(api, &request)?, None)
         } else {
-            workspace::workspace(api, &mut request)? // /clusters/{path}/... -> Workspace
+            workspace::workspace(api, &mut request)? // /clusters/{path}/... -> Workspace, /services/... -> Window
         };
-        let target = target::target(api, &request, (&workspace, passed_on), noted); // path and method -> Target
+        let target = match &window {
+            Some(window) => target::seen(window, &request, noted),
+            None => target::target(api, &request, (&workspace, passed_on), noted), // path and method -> Target
+        };
         let within = deadline::within(&request, &target)?; // watches are exempt
         let deadline = within.map(|within| Deadline::now() + within);
         let last = async {
@@ -97,7 +101,10 @@ impl Pipeline {
             let (asked, query) = (authorize::asked(&request), request.uri().query().map(str::to_owned));
             let about = (&asked, query.as_deref());
             let turn = self.limiter.turn(api, &user, (&workspace, &target), about, noted).await?; // not before it is theirs
-            let permitted = authorize::authorize(api, &user, workspace.clone(), target, &asked).await?; // -> Authorized<Target>
+            let permitted = match &window {
+                Some(window) => authorize::through(api, &user, window, target, &asked)?,
+                None => authorize::authorize(api, &user, workspace.clone(), target, &asked).await?, // -> Authorized<Target>
+            };
             if let Target::Turns(what) = permitted.get() {
                 return Ok(call::plain(http::StatusCode::OK, self.limiter.dump(api, &workspace, *what)?));
             }
@@ -106,7 +113,7 @@ impl Pipeline {
             }
             let answered = match permitted.get() {
                 Target::Remote(_) => relay::relay(api, permitted, request, deadline, trace).await,
-                _ => answer(api, permitted, request, (deadline, passed_on), noted.record.as_mut()).await,
+                _ => answer(api, permitted, request, (deadline, passed_on, window), noted.record.as_mut()).await,
             };
             Ok(turn.until_sent(answered))
         };
@@ -119,7 +126,7 @@ async fn answer(
     api: &Api,
     target: Authorized<Target>,
     request: Request,
-    (deadline, passed_on): (Option<Deadline>, bool),
+    (deadline, passed_on, window): (Option<Deadline>, bool, Option<Window>),
     mut record: Option<&mut Record>,
 ) -> Response {
     let (parts, body) = request.into_parts();
@@ -137,7 +144,7 @@ async fn answer(
             let host = parts.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
             let authority = parts.uri.authority().map(|authority| authority.as_str()).or(host).map(str::to_owned);
             let (method, uri, headers) = (parts.method, parts.uri, parts.headers);
-            let call = Call { authority, method, uri, query, headers, body, deadline, passed_on };
+            let call = Call { authority, method, uri, query, headers, body, deadline, passed_on, window };
             verbs::dispatch(api, target, &call).await
         }
         Err(error) => Err(error),

@@ -2,10 +2,12 @@
 
 use super::trace::Noted;
 use crate::api::Api;
+use crate::error::ApiError;
 use crate::metrics;
 use crate::options::Query;
 use crate::place::Workspace;
 use crate::target::{Lookup, Target};
+use crate::window::Window;
 use axum::extract::Request;
 
 pub(super) fn target(
@@ -29,6 +31,19 @@ pub(super) fn target(
         };
         parse(&Lookup { builtin: api.resources.builtin(), own: &|| api.resources.catalog(workspace), remote: &remote })
     };
+    noting(parsed, noted)
+}
+
+/// The same for what is seen through a window.
+pub(super) fn seen(window: &Window, request: &Request, noted: &mut Noted) -> Target {
+    let watching = Query::parse(request.uri().query().unwrap_or_default()).flag("watch").unwrap_or(false);
+    let catalog = &window.catalog;
+    let served = Lookup { builtin: catalog, own: &|| Ok(catalog.clone()), remote: &|_, _| Ok(None) };
+    let parsed = Target::parse(request.method(), request.uri().path(), watching, &window.onto, &served);
+    noting(parsed.and_then(|target| window.check(target)), noted)
+}
+
+fn noting(parsed: Result<Target, ApiError>, noted: &mut Noted) -> Target {
     // Whoever may not know what is served is refused before that is said.
     let target = parsed.unwrap_or_else(|error| Target::Nowhere(Box::new(error)));
     noted.about = Some(metrics::Request::about(&target));

@@ -3,6 +3,7 @@
 use crate::api::Api;
 use crate::error::ApiError;
 use crate::place::Workspace;
+use crate::window::Window;
 use axum::extract::Request;
 use http::Uri;
 use http::uri::PathAndQuery;
@@ -11,7 +12,13 @@ const PREFIX: &str = "/clusters/";
 
 /// The workspace, which is taken off the path. Whether there is one is nobody's business who may not enter it: a request
 /// into none goes the way of all others, and is refused where they are.
-pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<Workspace, ApiError> {
+pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<(Workspace, Option<Window>), ApiError> {
+    if let Some((window, rest)) = api.workspaces.window(request.uri().path()) {
+        let uri = below(request.uri(), &rest).ok_or_else(ApiError::no_such_path)?;
+        *request.uri_mut() = uri;
+        let home = window.as_ref().map_or_else(Workspace::nowhere, |window| window.home.clone());
+        return Ok((home, window));
+    }
     if let Some(meant) = api.workspaces.meant(request.uri()) {
         *request.uri_mut() = meant;
     }
@@ -21,7 +28,7 @@ pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<Workspace, A
         let uri = below(request.uri(), rest).ok_or_else(ApiError::no_such_path)?;
         *request.uri_mut() = uri;
     }
-    Ok(workspace)
+    Ok((workspace, None))
 }
 
 fn split(path: &str) -> (Option<&str>, &str) {

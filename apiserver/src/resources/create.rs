@@ -110,10 +110,12 @@ impl Resources {
             how,
             attempt: Some(&attempt),
         };
+        how.require(&mut object, None)?;
         object = self.consulted(question, object).await?;
         let unmoved = self.may_grant(by.user(), at, "", (&object, None))?;
         strategy::prepare_create(&at.resource, &mut object, &self.surroundings(), by.user());
-        let mut beside = self.beside(&mut object, &attempt, By { at, user: by.user() })?;
+        let mut beside =
+            self.beside(&mut object, &attempt, By { at, user: by.user(), through_window: how.view.is_some() })?;
         write::settle(&at.resource, &mut object);
         validate_new(at, &mut object)?;
         how.told.add(write::warnings(&at.resource, &mut object, None));

@@ -98,7 +98,8 @@ impl Resources {
         check_propagation(resource, options)?;
         let told = Told::about_delete(options);
         let warnings = strategy::warnings_of_delete(resource, options);
-        let how = How { author: Author::Settled, dry_run: options.dry_run, options: told.options(), told: &told };
+        let how =
+            How { author: Author::Settled, dry_run: options.dry_run, options: told.options(), told: &told, view: None };
         let change = Delete { resources: self, by: at, how, options, now: self.inner.ambient.now() };
         let outcome = told.along(self.mutate(target, options.dry_run, &change).await);
         let left = match outcome.map_err(|error| error.with_warnings(warnings.clone()))? {
@@ -126,7 +127,7 @@ impl Resources {
             if list.limit > 0 && items.len() == list.limit {
                 break;
             }
-            if !filter.matches(&entry.version.value) {
+            if !filter.sees(&entry.key, &entry.version.value) {
                 continue;
             }
             let Some(parts) = keyspace::parse(&entry.key) else { continue };

@@ -125,8 +125,9 @@ fn collect(start: &Start, range: &KeyRange, filter: &Filter, limit: usize) -> Re
             page.remaining = filter.is_everything().then(|| 1 + entries.count());
             return Ok(page);
         }
-        if filter.matches(&entry.version.value) {
-            page.items.push(entry.version);
+        if filter.sees(&entry.key, &entry.version.value) {
+            let value = filter.shown(&entry.key, &entry.version.value);
+            page.items.push(Version { value, ..entry.version });
         }
         last = Some(entry.key);
     }

@@ -25,6 +25,7 @@ mod rules;
 mod scale;
 mod select;
 mod served;
+mod shared;
 mod sight;
 mod token;
 mod update;

@@ -5,7 +5,9 @@ use crate::auth::Authorized;
 use crate::error::ApiError;
 use crate::keyspace;
 use crate::place::ObjectRef;
+use crate::view::View;
 use bytes::Bytes;
+use std::sync::Arc;
 use std::time::Duration;
 use storage::{Revision, Snapshot};
 
@@ -23,6 +25,15 @@ impl Resources {
         let found = snapshot.get(keyspace::key(at)?.as_bytes())?;
         let version = found.ok_or_else(|| ApiError::not_found(at.resource(), &at.name))?;
         self.shown(&at.within, version).await
+    }
+
+    /// Refuses an object that is there, but not to be seen, as if there were none.
+    pub(crate) fn must_be_seen(&self, at: &ObjectRef, view: &Arc<dyn View>) -> Result<(), ApiError> {
+        let key = keyspace::key(at)?;
+        match self.inner.store.recent().get(key.as_bytes())? {
+            Some(version) if !view.sees(&key, &version.value) => Err(ApiError::not_found(at.resource(), &at.name)),
+            _ => Ok(()),
+        }
     }
 
     pub(super) async fn at_least(&self, revision: Option<u64>) -> Result<Snapshot, ApiError> {

@@ -7,6 +7,8 @@ use crate::attend::Visit;
 use crate::auth::escalation::{self, Escalation, Grant};
 use crate::auth::impersonation::Wanted;
 use crate::auth::{Authorizer, MASTERS, RoleError, Rulebook, Rules, StoredRole, User};
+use crate::catalog::ResourceDef;
+use crate::custom::Definition;
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
@@ -41,6 +43,11 @@ impl Rulebook for Resources {
         self.inner.attendant.standing(user, workspace)
     }
 
+    fn ceiling(&self, user: &User, resource: &ResourceDef) -> Result<Option<(User, Arc<Rules>)>, ApiError> {
+        let Some((there, home)) = self.ceiling_of(user, resource)? else { return Ok(None) };
+        Ok(Some((there, self.rules(&home)?)))
+    }
+
     fn admits(&self, standing: &[Cow<'_, User>], workspace: &Workspace, rules: &Rules) -> Result<bool, ApiError> {
         let around = self.sight(workspace);
         self.inner.attendant.admits(&Visit { standing, workspace, rules, around: &around })
@@ -48,6 +55,17 @@ impl Rulebook for Resources {
 }
 
 impl Resources {
+    /// What whoever shares a resource limits others to.
+    fn ceiling_of(&self, user: &User, resource: &ResourceDef) -> Result<Option<(User, Workspace)>, ApiError> {
+        match resource.custom().map(|custom| &custom.definition) {
+            Some(Definition::Shared(from)) if !user.is_master() => {
+                let home = Workspace::new(&from.home);
+                self.inner.attendant.ceiling(user, from, &self.sight(&home))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Who somebody is once they are in a workspace.
     pub fn arrived(&self, user: Arc<User>, workspace: &Workspace) -> Arc<User> {
         self.inner.attendant.arrived(&user, workspace).map_or(user, Arc::new)

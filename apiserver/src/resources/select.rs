@@ -7,8 +7,10 @@ use crate::keyspace;
 use crate::object::Peek;
 use crate::options::Selection;
 use crate::place::Collection;
+use crate::view::View;
+use bytes::Bytes;
 use std::sync::Arc;
-use storage::KeyRange;
+use storage::{Key, KeyRange};
 
 /// A selection that was found to make sense for its resource.
 #[derive(Clone, Debug)]
@@ -36,10 +38,9 @@ impl Filter {
         {
             place = at.in_namespace(namespace);
         }
+        let in_one_place = !at.workspace.is_everywhere() && (place.namespace.is_some() || !at.resource.namespaced);
         let range = match name.or(by_field) {
-            Some(name) if !name.is_empty() && (place.namespace.is_some() || !at.resource.namespaced) => {
-                KeyRange::key(keyspace::key(&place.object(name))?)
-            }
+            Some(name) if !name.is_empty() && in_one_place => KeyRange::key(keyspace::key(&place.object(name))?),
             _ => keyspace::range(&place)?,
         };
         let everything = selection.is_everything();
@@ -48,6 +49,20 @@ impl Filter {
 
     pub fn is_everything(&self) -> bool {
         self.everything
+    }
+
+    /// Whether the object of a key is meant, and can be seen.
+    pub fn sees(&self, key: &Key, bytes: &[u8]) -> bool {
+        self.matches(bytes) && self.selection.view.as_ref().is_none_or(|view| view.sees(key, bytes))
+    }
+
+    /// An object as it is seen.
+    pub fn shown(&self, key: &Key, bytes: &Bytes) -> Bytes {
+        self.selection.view.as_ref().map_or_else(|| bytes.clone(), |view| view.shown(key, bytes))
+    }
+
+    pub fn view(&self) -> Option<&Arc<dyn View>> {
+        self.selection.view.as_ref()
     }
 
     pub fn matches(&self, bytes: &[u8]) -> bool {

@@ -1,10 +1,12 @@
-//! What a workspace serves: what is built in, and what its definitions add.
+//! What a workspace serves: what is built in, and what is added by its definitions and by those that are shared with it.
 
 use super::derived::Derived;
+use super::shared::Sharing;
 use super::{Resources, parse};
+use crate::attend::{Added, By};
 use crate::auth::Authorized;
 use crate::catalog::{self, Catalog, Defined, Origin, ResourceDef};
-use crate::custom::Interned;
+use crate::custom::{Custom, Elsewhere, Interned};
 use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
@@ -22,6 +24,7 @@ const CATALOGS_MAX: usize = 10_000;
 pub(super) struct Catalogs {
     base: Arc<Catalog>,
     interned: Interned,
+    sharing: Sharing,
     derived: Derived<Served>,
 }
 
@@ -31,6 +34,19 @@ struct Served {
     catalog: Arc<Catalog>,
     /// By name, so that one that did not change is not read again.
     definitions: HashMap<String, Known>,
+    /// What is shared with it, and by which object.
+    shared: Vec<(String, Defined)>,
+}
+
+impl Served {
+    fn added(&self) -> impl Iterator<Item = Added> {
+        let of = |by: By, resources: &Defined| -> Vec<Added> {
+            resources.iter().map(|resource| Added { by: by.clone(), resource: resource.clone() }).collect()
+        };
+        let own =
+            self.definitions.iter().flat_map(move |(name, known)| of(By::Definition(name.clone()), &known.resources));
+        own.chain(self.shared.iter().flat_map(move |(name, resources)| of(By::Sharing(name.clone()), resources)))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -43,7 +59,8 @@ struct Known {
 
 impl Catalogs {
     pub(super) fn new(base: Arc<Catalog>) -> Self {
-        Self { base, interned: Interned::default(), derived: Derived::new(Mark::Definitions, CATALOGS_MAX) }
+        let derived = Derived::new(Mark::Definitions, CATALOGS_MAX);
+        Self { base, interned: Interned::default(), sharing: Sharing::default(), derived }
     }
 }
 
@@ -71,7 +88,7 @@ impl Resources {
         let Some(custom) = at.resource.custom() else { return Ok(None) };
         let catalog = self.catalog(&at.workspace)?;
         let now = catalog.find(group, version, plural).ok_or_else(ApiError::no_such_path)?;
-        let changed = now.custom().is_some_and(|now| now.definition.revision() != custom.definition.revision());
+        let changed = now.custom().is_some_and(|now| !now.definition.is_same(&custom.definition));
         Ok(changed.then(|| now.clone()))
     }
 
@@ -106,9 +123,43 @@ impl Resources {
             let (name, known) = self.known(&entry?, before)?;
             definitions.insert(name, known);
         }
-        let resources = definitions.values().flat_map(|known| known.resources.iter().cloned());
-        let catalog = Arc::new(Catalog::with(self.builtin(), resources));
-        Ok(Served { catalog, definitions })
+        let shared = self.inner.attendant.shared(workspace, &self.sight_at(workspace, snapshot.clone()))?;
+        let Catalogs { base, interned, sharing, .. } = &self.inner.catalogs;
+        let read = |from: &Elsewhere| self.definition(&Workspace::new(&from.kept_in), &from.name);
+        let shared = sharing.resources(shared, read, interned)?;
+        let own = definitions.values().flat_map(|known| known.resources.iter().cloned());
+        let catalog = sharing.catalog(base, own.collect(), &shared);
+        let shared = shared.into_iter().map(|shared| (shared.by, shared.resources)).collect();
+        Ok(Served { catalog, definitions, shared })
+    }
+
+    /// What a workspace serves besides what every workspace does, and as of which mark.
+    pub(super) fn added(&self, workspace: &Workspace) -> Result<(Revision, Vec<Added>), ApiError> {
+        let (marked, served) = self.served(workspace)?;
+        Ok((marked, served.iter().flat_map(|served| served.added()).collect()))
+    }
+
+    pub(crate) fn served_since(&self, workspace: &Workspace) -> Result<Revision, ApiError> {
+        Ok(self.served(workspace)?.0)
+    }
+
+    /// The resources of a definition that is kept elsewhere.
+    pub(crate) fn described(&self, from: &Elsewhere, definition: &Object) -> Defined {
+        let Catalogs { interned, sharing, .. } = &self.inner.catalogs;
+        sharing.described(from, interned, definition)
+    }
+
+    /// The mark as of which a resource is shared with a workspace as it was when the request came in.
+    pub(super) fn still_shared(&self, at: &Collection) -> Result<Revision, ApiError> {
+        let ResourceDef { group, version, plural, .. } = &*at.resource;
+        let (marked, served) = self.served(&at.workspace)?;
+        let now = served.as_ref().and_then(|served| served.catalog.find(group, version, plural)?.custom());
+        let same = |now: &Arc<Custom>| at.resource.custom().is_some_and(|was| now.definition.is_same(&was.definition));
+        match now {
+            None => Err(ApiError::no_such_path()),
+            Some(now) if same(now) => Ok(marked),
+            Some(_) => Err(ApiError::redefined()),
+        }
     }
 
     fn known(&self, entry: &Entry, before: Option<&HashMap<String, Known>>) -> Result<(String, Known), ApiError> {
@@ -145,11 +196,11 @@ impl Resources {
         group: &str,
         except: &str,
     ) -> Result<(Revision, NamesInUse), ApiError> {
-        let (marked, served) = self.served(workspace)?;
+        let (marked, added) = self.added(workspace)?;
         let mut used = NamesInUse::default();
-        let others = served.iter().flat_map(|served| &served.definitions).filter(|(name, _)| *name != except);
-        let resources = others.flat_map(|(_, known)| known.resources.iter()).filter(|found| found.group == group);
-        for ResourceDef { plural, singular, short_names, kind, list_kind, .. } in resources.map(AsRef::as_ref) {
+        let others = added.iter().filter(|added| added.by != By::Definition(except.to_owned()));
+        let resources = others.map(|added| &*added.resource).filter(|found| found.group == group);
+        for ResourceDef { plural, singular, short_names, kind, list_kind, .. } in resources {
             used.resources.extend([plural, singular].into_iter().chain(short_names).cloned());
             used.kinds.extend([kind, list_kind].into_iter().cloned());
         }

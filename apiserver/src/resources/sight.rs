@@ -6,7 +6,7 @@ use super::write::mark_of;
 use super::{Resources, parse, write};
 use crate::admission::{Look, Tally};
 use crate::allocate::Beside;
-use crate::attend::Around;
+use crate::attend::{Added, Around};
 use crate::auth::{Attributes, Decision, User};
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
@@ -14,7 +14,9 @@ use crate::keyspace;
 use crate::object::{Object, draft};
 use crate::place::{Collection, ObjectRef, Workspace};
 use bytes::Bytes;
+use openapi::FieldError;
 use openapi::scalar::time::Instant;
+use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 use storage::{Expect, Revision, Snapshot, Txn};
@@ -27,7 +29,11 @@ pub(super) struct Sight<'a> {
 
 impl Resources {
     pub(super) fn sight<'a>(&'a self, workspace: &'a Workspace) -> Sight<'a> {
-        Sight { resources: self, snapshot: self.inner.store.recent(), workspace }
+        self.sight_at(workspace, self.inner.store.recent())
+    }
+
+    pub(super) fn sight_at<'a>(&'a self, workspace: &'a Workspace, snapshot: Snapshot) -> Sight<'a> {
+        Sight { resources: self, snapshot, workspace }
     }
 }
 
@@ -81,6 +87,12 @@ impl Sight<'_> {
                 }
                 Beside::Touch(mark) => txn.put(keyspace::mark(self.workspace, mark)?, "{}"),
                 Beside::Unmoved(mark, seen) => txn.expect(keyspace::mark(self.workspace, mark)?, unmoved(seen)),
+                Beside::Replace(at, object) => {
+                    let key = keyspace::key(&at)?;
+                    let seen = Revision(object.resource_version().parse().unwrap_or_default());
+                    txn.expect(key.clone(), Expect::At(seen)).put(key, draft(object))
+                }
+                Beside::Unchanged(at, seen) => txn.expect(keyspace::key(&at)?, unmoved(seen)),
                 Beside::Quota(quota) => {
                     let at = self.object(("", "resourcequotas"), quota.namespace(), quota.name())?;
                     let key = keyspace::key(&at)?;
@@ -110,8 +122,31 @@ impl Around for Sight<'_> {
         Ok(self.snapshot.get(keyspace::key(at)?.as_bytes())?.map(|version| version.value))
     }
 
+    fn all(&self, at: &Collection) -> Result<Vec<Object>, ApiError> {
+        let entries = self.snapshot.scan(keyspace::range(at)?);
+        entries.map(|entry| parse(&entry?.version.value)).collect()
+    }
+
     fn allows(&self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError> {
         self.resources.authorizer().allows(user, workspace, wanted)
+    }
+
+    fn grants(&self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError> {
+        self.resources.authorizer().grants(user, workspace, wanted)
+    }
+
+    fn added(&self, workspace: &Workspace) -> Result<(Revision, Vec<Added>), ApiError> {
+        self.resources.added(workspace)
+    }
+
+    fn judged(&self, resource: (&str, &str), object: Value) -> Result<Object, Vec<FieldError>> {
+        let refused = |why: String| vec![FieldError::invalid("", Value::Null, &why)];
+        let resource =
+            Around::resource(self, resource.0, resource.1).ok_or_else(|| refused("not served".to_owned()))?;
+        let mut object = Object::try_from(object).map_err(|error| refused(error.to_string()))?;
+        write::complete(&resource, &mut object);
+        let errors = write::errors_of_new(&resource, &mut object);
+        if errors.is_empty() { Ok(object) } else { Err(errors) }
     }
 }
 

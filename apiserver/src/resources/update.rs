@@ -113,10 +113,12 @@ impl Resources {
             how,
             attempt: Some(&attempt),
         };
+        how.require(&mut new, Some(old))?;
         new = self.consulted(question, new).await?;
         let unmoved = self.may_grant(by.user(), &at.within, &at.name, (&new, Some(old)))?;
         strategy::prepare_update(resource, part, &mut new, old, &self.surroundings());
-        let mut beside = self.beside(&mut new, &attempt, By { at: &at.within, user: by.user() })?;
+        let who = By { at: &at.within, user: by.user(), through_window: how.view.is_some() };
+        let mut beside = self.beside(&mut new, &attempt, who)?;
         write::settle(resource, &mut new);
         let mut errors = strategy::check_change(resource, part, &new, old);
         errors.extend(write::errors_of_change(resource, part, &mut new, old, how.told));

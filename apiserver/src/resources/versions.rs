@@ -114,10 +114,8 @@ impl Resources {
     ) -> Result<Vec<Object>, ApiError> {
         let webhook = match resource.custom().map(|custom| &custom.conversion) {
             Some(Conversion::Webhook(webhook)) => webhook,
-            _ => {
-                for object in &mut objects {
-                    object.map_mut().insert("apiVersion".to_owned(), api_version.into());
-                }
+            other => {
+                objects.iter_mut().for_each(|object| converted_at_once(other, object, api_version));
                 return Ok(objects);
             }
         };
@@ -149,6 +147,16 @@ fn complete_as_kept(custom: &Custom, object: &mut Object) {
     });
 }
 
+/// The same where nobody has to be asked.
+fn converted_at_once(conversion: Option<&Conversion>, object: &mut Object, api_version: &str) {
+    if let Some(Conversion::Given(convert)) = conversion
+        && object.api_version() != api_version
+    {
+        convert(object, api_version.rsplit('/').next().unwrap_or_default());
+    }
+    object.map_mut().insert("apiVersion".to_owned(), api_version.into());
+}
+
 /// Somebody else has to be asked before an object can be shown.
 pub(super) fn has_to_be_asked_for(resource: &ResourceDef) -> bool {
     resource.custom().is_some_and(|custom| matches!(custom.conversion, Conversion::Webhook(_)))
@@ -164,7 +172,7 @@ pub(super) fn shown_at_once(resource: &ResourceDef, bytes: Bytes, modified: Revi
         None => object = convert::from_storage(object, resource),
         Some(custom) => {
             complete_as_kept(custom, &mut object);
-            object.map_mut().insert("apiVersion".to_owned(), resource.api_version().into());
+            converted_at_once(Some(&custom.conversion), &mut object, &resource.api_version());
             object.as_tree(|tree| drop(custom.schema.prune(tree)));
         }
     }

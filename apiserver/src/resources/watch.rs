@@ -9,7 +9,8 @@ use crate::object::with_revision;
 use crate::options::{ListOptions, Match};
 use crate::place::Collection;
 use bytes::Bytes;
-use storage::{Change, ReadError, Revision, Scan, Watcher};
+use std::sync::Arc;
+use storage::{Change, Entry, ReadError, Revision, Scan, Watcher};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventKind {
@@ -55,6 +56,8 @@ pub struct Watch {
     told: Revision,
     /// Where events come from if nothing of the resource is stored.
     viewing: Option<Viewing>,
+    /// Where something may happen that changes what can be seen.
+    beside: Option<Watcher>,
 }
 
 #[derive(Debug)]
@@ -101,8 +104,10 @@ impl Resources {
             ReadError::Compacted { asked, oldest } => ApiError::too_old_to_watch(asked, oldest),
             other => other.into(),
         })?;
-        let (at, resources) = (at.get().clone(), self.clone());
-        Ok(Watch { at, resources, filter, initial, watcher, bookmarks: watch.bookmarks, told: after, viewing })
+        let depends_on = filter.view().and_then(|view| view.depends_on());
+        let beside = depends_on.map(|range| self.inner.store.watch(range, after)).transpose()?;
+        let (at, resources, bookmarks) = (at.get().clone(), self.clone(), watch.bookmarks);
+        Ok(Watch { at, resources, filter, initial, watcher, bookmarks, told: after, viewing, beside })
     }
 }
 
@@ -116,9 +121,26 @@ impl Watch {
             if let Some(event) = self.next_stored()? {
                 return Ok(self.shown(event).await);
             }
-            let change = self.watcher.next().await?;
+            let change = self.next_change().await?;
             if let Some(event) = self.told(&change) {
                 return Ok(self.shown(event).await);
+            }
+        }
+    }
+
+    /// Waits for a change. One that changes what can be seen is the end of it: whoever watches has to look again.
+    async fn next_change(&mut self) -> Result<Arc<Change>, ReadError> {
+        let Some(beside) = &mut self.beside else { return self.watcher.next().await };
+        loop {
+            tokio::select! {
+                biased;
+                change = beside.next() => {
+                    let change = change?;
+                    if self.filter.view().is_some_and(|view| view.is_moved_by(&change)) {
+                        return Err(ReadError::Compacted { asked: self.told, oldest: change.revision });
+                    }
+                }
+                change = self.watcher.next() => return change,
             }
         }
     }
@@ -190,9 +212,9 @@ impl Watch {
     fn next_initial(&mut self) -> Result<Option<Event>, ReadError> {
         let Some(initial) = &mut self.initial else { return Ok(None) };
         for entry in &mut initial.scan {
-            let version = entry?.version;
-            if self.filter.matches(&version.value) {
-                let (bytes, modified) = (version.value, version.modified);
+            let Entry { key, version } = entry?;
+            if self.filter.sees(&key, &version.value) {
+                let (bytes, modified) = (self.filter.shown(&key, &version.value), version.modified);
                 return Ok(Some(Event::Object { kind: EventKind::Added, bytes, revision: modified, modified }));
             }
         }
@@ -204,16 +226,17 @@ impl Watch {
     /// What a change means to this watch.
     fn told(&mut self, change: &Change) -> Option<Event> {
         self.told = change.revision;
-        let seen = |version: &&storage::Version| self.filter.matches(&version.value);
+        let seen = |version: &&storage::Version| self.filter.sees(&change.key, &version.value);
+        let shown = |version: &storage::Version| self.filter.shown(&change.key, &version.value);
         let before = change.previous.as_ref().filter(seen);
         let after = change.current.as_ref().filter(seen);
         let (kind, bytes, modified) = match (before, after) {
             (None, None) => return None,
-            (None, Some(after)) => (EventKind::Added, after.value.clone(), after.modified),
-            (Some(_), Some(after)) => (EventKind::Modified, after.value.clone(), after.modified),
+            (None, Some(after)) => (EventKind::Added, shown(after), after.modified),
+            (Some(_), Some(after)) => (EventKind::Modified, shown(after), after.modified),
             // The object as it was last seen, at the revision at which it left.
             (Some(before), None) => {
-                (EventKind::Deleted, with_revision(&before.value, change.revision), before.modified)
+                (EventKind::Deleted, with_revision(&shown(before), change.revision), before.modified)
             }
         };
         Some(Event::Object { kind, bytes, revision: change.revision, modified })

@@ -15,10 +15,12 @@ use crate::options::{Deadline, DeleteOptions, WriteOptions};
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::policy;
 use crate::strategy::{self, Part, definitions};
+use crate::view::View;
 use openapi::FieldError;
 use openapi::builtin::Type;
 use parking_lot::Mutex;
 use serde_json::Value;
+use std::sync::Arc;
 use storage::{Expect, Revision, Txn};
 
 /// How something is written: in whose name, and whether it counts.
@@ -29,12 +31,18 @@ pub(super) struct How<'a> {
     /// The same as those are told who are asked about it.
     pub(super) options: &'a Value,
     pub(super) told: &'a Told,
+    pub(super) view: Option<&'a Arc<dyn View>>,
 }
 
 impl<'a> How<'a> {
     pub(super) fn of(options: &'a WriteOptions, told: &'a Told) -> Self {
         let author = Author::Named(&options.field_manager);
-        Self { author, dry_run: options.dry_run, options: &told.options, told }
+        Self { author, dry_run: options.dry_run, options: &told.options, told, view: options.view.as_ref() }
+    }
+
+    /// Makes sure that whoever writes an object can see it.
+    pub(super) fn require(&self, object: &mut Object, old: Option<&Object>) -> Result<(), ApiError> {
+        self.view.map_or(Ok(()), |view| view.require(object, old))
     }
 
     /// The same for an object that names its owners already.
@@ -98,6 +106,7 @@ impl Told {
 pub(super) struct By<'a> {
     pub(super) at: &'a Collection,
     pub(super) user: &'a User,
+    pub(super) through_window: bool,
 }
 
 /// Fills in what the author of an object did not say.
@@ -236,7 +245,7 @@ pub(super) fn mark_of(resource: &ResourceDef) -> Option<Mark> {
         "rbac.authorization.k8s.io" => Some(Mark::Rules),
         "flowcontrol.apiserver.k8s.io" => Some(Mark::Flows),
         "apiregistration.k8s.io" => Some(Mark::Backends),
-        _ => None,
+        _ => resource.traits.defines.then_some(Mark::Definitions),
     }
 }
 
@@ -258,8 +267,10 @@ impl Resources {
             definitions::accept(object, &used, attempt.ambient.now());
             return Ok(vec![Beside::Move(Mark::Definitions, marked)]);
         }
-        if attempt.resource.custom().is_some_and(|custom| matches!(custom.definition, Definition::Given(_))) {
-            return self.attend(object, attempt, by);
+        match attempt.resource.custom().map(|custom| &custom.definition) {
+            Some(Definition::Given(_)) => return self.attend(object, attempt, by),
+            Some(Definition::Shared(_)) => self.inner.attendant.brand(object, workspace),
+            _ => {}
         }
         self.moved(attempt.resource, workspace)
     }
@@ -271,14 +282,16 @@ impl Resources {
         }
         let around = self.sight(&by.at.workspace);
         let Attempt { part, old, ambient, .. } = *attempt;
-        let write = Attending { at: by.at, part, old, user: by.user, ambient, around: &around };
+        let By { at, user, through_window } = by;
+        let write = Attending { at, part, old, user, through_window, ambient, around: &around };
         self.inner.attendant.keep(object, &write)
     }
 
     fn attend(&self, object: &mut Object, attempt: &Attempt<'_>, by: By<'_>) -> Result<Vec<Beside>, ApiError> {
         let around = self.sight(&by.at.workspace);
         let Attempt { part, old, ambient, .. } = *attempt;
-        let write = Attending { at: by.at, part, old, user: by.user, ambient, around: &around };
+        let By { at, user, through_window } = by;
+        let write = Attending { at, part, old, user, through_window, ambient, around: &around };
         self.inner.attendant.attend(object, &write)
     }
 
@@ -308,10 +321,17 @@ impl Resources {
 
     /// An object is written as its definition says only for as long as that says the same.
     pub(super) fn under_definition(&self, txn: Txn, at: &Collection) -> Result<Txn, ApiError> {
-        let Some(Definition::Kept { name, revision }) = at.resource.custom().map(|custom| &custom.definition) else {
-            return Ok(txn);
-        };
-        let key = keyspace::key(&self.definitions(&at.workspace)?.object(name))?;
-        Ok(txn.expect(key, Expect::At(*revision)))
+        match at.resource.custom().map(|custom| &custom.definition) {
+            Some(Definition::Kept { name, revision }) => {
+                let key = keyspace::key(&self.definitions(&at.workspace)?.object(name))?;
+                Ok(txn.expect(key, Expect::At(*revision)))
+            }
+            // What is shared is the same for all with whom it is; that it still is, the mark of the workspace says.
+            Some(Definition::Shared(_)) => {
+                let marked = self.still_shared(at)?;
+                Ok(txn.expect(keyspace::mark(&at.workspace, Mark::Definitions)?, Expect::At(marked)))
+            }
+            Some(Definition::Given(_)) | None => Ok(txn),
+        }
     }
 }

@@ -17,6 +17,7 @@ use http::StatusCode;
 pub(super) async fn create(api: &Api, at: &Authorized<Collection>, call: &Call) -> Result<Response, ApiError> {
     let form = call.form_of(&at.get().resource, Offer::OBJECTS)?;
     let options = WriteOptions::parse(&call.query, "CreateOptions", call.user_agent())?.until(call.deadline);
+    let options = options.seeing(call.view(&at.get().resource));
     let request = Create { body: call.object()?, options };
     let written = api.resources.create(at, &request).await?;
     answer(api, call, &at.get().resource, form, &written)

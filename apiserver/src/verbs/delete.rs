@@ -5,7 +5,7 @@ use crate::auth::Authorized;
 use crate::call::{Call, warn};
 use crate::error::ApiError;
 use crate::media::{Encoding, Form, Offer};
-use crate::options::{DeleteOptions, ListOptions};
+use crate::options::DeleteOptions;
 use crate::place::{Collection, ObjectRef};
 use crate::render::{self, IncludeObject};
 use crate::resources::{Deleted, Deletion, Page};
@@ -63,7 +63,7 @@ pub(super) async fn delete_collection(
     call: &Call,
 ) -> Result<Response, ApiError> {
     let form = call.form_of(&at.get().resource, Offer::OBJECTS)?;
-    let list = ListOptions::parse(&call.query, false)?;
+    let list = call.list_options(&at.get().resource, false)?;
     let options = options(call)?;
     let deleted = api.resources.delete_collection(at, list, &options).await?;
     let page = Page { revision: deleted.revision, items: deleted.items, next: None, remaining: None };

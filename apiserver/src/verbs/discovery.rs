@@ -114,11 +114,15 @@ async fn schema_of(
 
 /// Nor of what others serve.
 fn backends_for(api: &Api, workspace: &Workspace, call: &Call) -> Result<Option<Arc<Backends>>, ApiError> {
-    if call.passed_on { Ok(None) } else { api.resources.backends(workspace) }
+    if call.passed_on || call.window.is_some() { Ok(None) } else { api.resources.backends(workspace) }
 }
 
-/// Another API server that this one stands behind is told of nothing but what it is offered.
+/// Another API server that this one stands behind is told of nothing but what it is offered, and whoever looks through a
+/// window of what can be seen.
 fn documents_for(api: &Api, workspace: &Workspace, call: &Call) -> Result<Arc<Documents>, ApiError> {
+    if let Some(window) = &call.window {
+        return Ok(api.documents_seen(&window.catalog));
+    }
     if call.passed_on { api.offered(workspace) } else { api.documents(workspace) }
 }
 

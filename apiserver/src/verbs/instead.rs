@@ -111,6 +111,7 @@ fn call_about(call: &Call, content_type: &str, body: Bytes) -> Call {
         body,
         deadline: call.deadline,
         passed_on: call.passed_on,
+        window: call.window.clone(),
     }
 }
 

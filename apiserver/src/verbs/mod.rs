@@ -81,6 +81,9 @@ async fn object(
     subresource: Option<&str>,
     call: &Call,
 ) -> Result<Response, ApiError> {
+    if let Some(view) = call.view(at.get().resource()) {
+        api.resources.must_be_seen(at.get(), &view)?;
+    }
     match (verb, subresource) {
         (_, Some("scale")) => scale::scale(api, verb, &at, call).await,
         (Verb::Create, Some("token")) => review::token(api, &at, call).await,

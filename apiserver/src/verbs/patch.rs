@@ -23,6 +23,7 @@ pub(super) async fn patch(
     let kind = PatchKind::of_content_type(call.content_type())?;
     let options =
         WriteOptions::parse_patch(&call.query, kind == PatchKind::Apply, call.user_agent())?.until(call.deadline);
+    let options = options.seeing(call.view(at.get().resource()));
     let body = PatchBody { kind, bytes: call.body.clone() };
     let written = api.resources.patch(at, part, &body, &options).await?;
     answer(api, call, at.get().resource(), form, &written)

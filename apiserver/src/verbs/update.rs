@@ -21,6 +21,7 @@ pub(super) async fn update(
     let part = Part::of_subresource(subresource).ok_or_else(ApiError::no_such_path)?;
     let form = call.form_of(at.get().resource(), Offer::OBJECTS)?;
     let options = WriteOptions::parse(&call.query, "UpdateOptions", call.user_agent())?.until(call.deadline);
+    let options = options.seeing(call.view(at.get().resource()));
     let request = Create { body: call.object()?, options };
     let written = api.resources.update(at, part, &request).await?;
     answer(api, call, at.get().resource(), form, &written)

@@ -5,7 +5,6 @@ use crate::auth::Authorized;
 use crate::call::{Call, event_buffer};
 use crate::error::ApiError;
 use crate::media::Offer;
-use crate::options::ListOptions;
 use crate::place::Collection;
 use crate::render::{Events, IncludeObject};
 use crate::resources::{Resources, Watch};
@@ -38,7 +37,7 @@ pub(super) async fn watch(
 ) -> Result<Response, ApiError> {
     let form = call.form_of(&at.get().resource, Offer::STREAM)?;
     let include = IncludeObject::parse(&call.query)?;
-    let options = ListOptions::parse(&call.query, true)?;
+    let options = call.list_options(&at.get().resource, true)?;
     let ambient = api.resources.ambient();
     let secs = options.watch.timeout_secs.filter(|secs| *secs > 0);
     let secs = secs.unwrap_or_else(|| WATCH_SECS_MIN + ambient.below(WATCH_SECS_MIN));

@@ -117,7 +117,7 @@ pub(super) fn references(at: &ObjectRef, object: &Value, catalog: &Catalog) -> V
 pub(super) fn definition_of(at: &ObjectRef) -> Option<&str> {
     match &at.resource().custom()?.definition {
         Definition::Kept { name, .. } => Some(name),
-        Definition::Given(_) => None,
+        Definition::Given(_) | Definition::Shared(_) => None,
     }
 }
 

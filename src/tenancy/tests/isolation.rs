@@ -2,7 +2,7 @@
 //! bytes that are nowhere else, and every answer is searched for them.
 
 use crate::bootstrap;
-use crate::definitions::definitions;
+use crate::definitions::{catalog, definitions};
 use crate::tenancy::words::WORKSPACES;
 use crate::tenancy::{Finder, ROOT, Tenancy, seed};
 use apiserver::ambient::Ambient;
@@ -11,7 +11,6 @@ use apiserver::auth::{TokenIssuer, User};
 use apiserver::authn::file::TokenFile;
 use apiserver::authn::header::FrontProxy;
 use apiserver::authn::{Authentication, Trusted};
-use apiserver::catalog::Catalog;
 use apiserver::client::Client;
 use apiserver::pipeline::{Limits, Peer, Pipeline, pipeline};
 use apiserver::place::Workspace;
@@ -34,7 +33,7 @@ const CANARY: &str = "c4n4ry";
 /// What everybody can guess that it is called: a refusal may repeat what was asked for.
 const GUESSED: &str = "known-map";
 
-struct House {
+pub(super) struct House {
     router: Pipeline,
     client: Client,
     finder: Finder,
@@ -50,9 +49,9 @@ fn bobs() -> [String; 2] {
 }
 
 impl House {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
-        let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions()));
+        let catalog = Arc::new(catalog(definitions()));
         let tenancy = Arc::new(Tenancy::new("https://hanse".to_owned(), bootstrap::rules()));
         let resources = Resources::attended(store, catalog, Ambient::real(), tenancy);
         let client = Client::as_system(resources.clone(), "tenancy");
@@ -79,11 +78,11 @@ impl House {
         house
     }
 
-    fn find(&self, path: &str) -> Workspace {
+    pub(super) fn find(&self, path: &str) -> Workspace {
         self.finder.find(Some(path)).unwrap()
     }
 
-    async fn put(&self, resource: (&str, &str, &str), path: &str, namespace: Option<&str>, object: Value) {
+    pub(super) async fn put(&self, resource: (&str, &str, &str), path: &str, namespace: Option<&str>, object: Value) {
         let place = self.client.at(resource, &self.find(path), namespace).unwrap();
         self.client.create(&place, object).await.unwrap();
     }
@@ -95,14 +94,14 @@ impl House {
         self.bind(path, "owner", "cluster-admin", json!({ "kind": "User", "apiGroup": RBAC, "name": owner })).await;
     }
 
-    async fn bind(&self, path: &str, name: &str, role: &str, subject: Value) {
+    pub(super) async fn bind(&self, path: &str, name: &str, role: &str, subject: Value) {
         let role = json!({ "apiGroup": RBAC, "kind": "ClusterRole", "name": role });
         let binding = json!({ "metadata": { "name": name }, "roleRef": role, "subjects": [subject] });
         self.put((RBAC, "v1", "clusterrolebindings"), path, None, binding).await;
     }
 
     /// What is answered at once: a watch that says nothing is not waited for.
-    async fn ask(&self, peer: Peer, line: &str, headers: &[(&str, &str)], body: &Value) -> (u16, String) {
+    pub(super) async fn ask(&self, peer: Peer, line: &str, headers: &[(&str, &str)], body: &Value) -> (u16, String) {
         let (method, uri) = line.split_once(' ').unwrap();
         let mut request = Request::builder().method(method).uri(uri).extension(peer);
         for (name, value) in headers {

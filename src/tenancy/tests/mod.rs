@@ -2,14 +2,15 @@
 
 mod isolation;
 mod projects;
+mod sharing;
+mod windows;
 
 use super::words::{ITSELF, LOGICAL_CLUSTERS, TYPES, WORKSPACES};
 use super::{Finder, HOME, ROOT, Tenancy, departure, seed};
-use crate::definitions::definitions;
+use crate::definitions::{catalog, definitions};
 use apiserver::ambient::Ambient;
 use apiserver::api::FindWorkspace;
 use apiserver::auth::{MASTERS, User};
-use apiserver::catalog::Catalog;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
@@ -38,7 +39,7 @@ struct World {
 impl World {
     async fn new() -> Self {
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
-        let catalog = Arc::new(Catalog::given(&Arc::new(Catalog::builtin()), definitions()));
+        let catalog = Arc::new(catalog(definitions()));
         let tenancy = Arc::new(Tenancy::new("https://hanse".to_owned(), crate::bootstrap::rules()));
         let resources = Resources::attended(store, catalog, Ambient::real(), tenancy);
         let client = Client::as_system(resources.clone(), "tenancy");

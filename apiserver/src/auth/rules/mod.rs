@@ -10,6 +10,7 @@ use super::attributes::Attributes;
 use super::binding::{Binding, HolderName, RoleRef, Source};
 use super::rule::Rule;
 use super::{MASTERS, User};
+use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::place::Workspace;
 use bytes::Bytes;
@@ -274,4 +275,10 @@ pub trait Rulebook: Sync {
 
     /// Whether those may enter the workspace at all.
     fn admits(&self, standing: &[Cow<'_, User>], workspace: &Workspace, rules: &Rules) -> Result<bool, ApiError>;
+
+    /// As whom somebody counts in another workspace whose rules limit what may be done with objects of a resource, and
+    /// these rules; nothing where none do.
+    fn ceiling(&self, _: &User, _: &ResourceDef) -> Result<Option<(User, Arc<Rules>)>, ApiError> {
+        Ok(None)
+    }
 }

@@ -146,37 +146,53 @@ impl Resources {
 
     /// The object as those want it who may change it.
     pub(super) async fn consulted(&self, question: Question<'_>, object: Object) -> Result<Object, ApiError> {
-        let Some(gate) = self.gate(&question.at.workspace)? else { return Ok(object) };
-        let changed = self.ask(question, async |ask| {
-            let object = convert::from_storage(object, ask.resource);
-            gate.mutate(ask, &self.sights(&question.at.workspace), object).await
-        });
-        let changed = changed.await?;
-        question.how.told.add(changed.told.warnings);
-        let object = changed.object.ok_or_else(|| ApiError::internal("an admitted object is gone"))?;
-        Ok(convert::to_storage(object, &question.at.resource))
+        let mut object = object;
+        for (home, gate) in self.gates_of(question.at)? {
+            let changed = self.ask(question, &home, async |ask| {
+                let object = convert::from_storage(object, ask.resource);
+                gate.mutate(ask, &self.sights(&home), object).await
+            });
+            let changed = changed.await?;
+            question.how.told.add(changed.told.warnings);
+            let admitted = changed.object.ok_or_else(|| ApiError::internal("an admitted object is gone"))?;
+            object = convert::to_storage(admitted, &question.at.resource);
+        }
+        Ok(object)
+    }
+
+    /// Who is asked about a write: those of the workspace, and those of whoever shares the kind with it.
+    fn gates_of(&self, at: &Collection) -> Result<Vec<(Workspace, Arc<Gate>)>, ApiError> {
+        let own = self.gate(&at.workspace)?.map(|gate| (at.workspace.clone(), gate));
+        let home = at.resource.home().filter(|home| *home != at.workspace.as_str()).map(Workspace::new);
+        let theirs = match home {
+            Some(home) => self.gate(&home)?.map(|gate| (home, gate)),
+            None => None,
+        };
+        Ok(own.into_iter().chain(theirs).collect())
     }
 
     /// Whether those agree who may only refuse.
     pub(super) async fn permitted(&self, question: Question<'_>, object: Option<&Object>) -> Result<(), ApiError> {
-        let Some(gate) = self.gate(&question.at.workspace)? else { return Ok(()) };
-        let told = self.ask(question, async |ask| {
-            let object = object.map(|object| convert::from_storage(object.clone(), ask.resource));
-            gate.validate(ask, &self.sights(&question.at.workspace), object.as_ref()).await
-        });
-        question.how.told.add(told.await?.warnings);
+        for (home, gate) in self.gates_of(question.at)? {
+            let told = self.ask(question, &home, async |ask| {
+                let object = object.map(|object| convert::from_storage(object.clone(), ask.resource));
+                gate.validate(ask, &self.sights(&home), object.as_ref()).await
+            });
+            question.how.told.add(told.await?.warnings);
+        }
         Ok(())
     }
 
     async fn ask<T>(
         &self,
         question: Question<'_>,
+        home: &Workspace,
         answer: impl AsyncFnOnce(&Ask<'_>) -> Result<T, ApiError>,
     ) -> Result<T, ApiError> {
         let Question { at, part, operation, name, user, how, attempt, .. } = question;
         let catalog = self.catalog(&at.workspace)?;
         let versions = Known { resources: self, workspace: &at.workspace, catalog: &catalog };
-        let caller = self.caller(&at.workspace);
+        let caller = self.caller(home);
         let old = question.old.map(|old| convert::from_storage(old.clone(), &at.resource));
         let labels = |namespace: &str| self.labels_of(&at.workspace, namespace);
         let readmit = |object: &mut Object| match attempt {

@@ -1,0 +1,172 @@
+//! Bindings: looked at together with what they refer to, and written on condition that it is still so.
+
+use super::bound::{Decision, Offer, Seen, decide};
+use super::export::revision;
+use super::schema;
+use super::words::{BINDINGS, DEFINITIONS, EVOLVED, EXPORTS, HELD_BY_OBJECTS, NEWEST, OFFERED, SCHEMAS, VAULT};
+use crate::definitions::convert_binding;
+use crate::tenancy::path;
+use crate::tenancy::types::Types;
+use crate::tenancy::words::{CLUSTER, collection};
+use apiserver::allocate::Beside;
+use apiserver::attend::{Around, Attending};
+use apiserver::auth::{Attributes, Objects};
+use apiserver::error::ApiError;
+use apiserver::keyspace::Mark;
+use apiserver::object::Object;
+use apiserver::place::{ObjectRef, Workspace};
+use serde_json::Value;
+use std::collections::HashMap;
+
+pub(super) fn attend(object: &mut Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError> {
+    let version = write.at.resource.version.clone();
+    if version != NEWEST {
+        convert_binding(object, NEWEST);
+    }
+    let beside = attend_newest(object, write)?;
+    if version != NEWEST {
+        convert_binding(object, &version);
+    }
+    Ok(beside)
+}
+
+fn attend_newest(object: &mut Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError> {
+    let workspace = &write.at.workspace;
+    let (marked, added) = write.around.added(workspace)?;
+    let mut beside = vec![Beside::Move(Mark::Definitions, marked)];
+    if object.is_deleting() {
+        return Ok(beside);
+    }
+    if write.old.is_none() {
+        may_bind(object, write)?;
+    }
+    prepare(object, workspace);
+    let (reference, home) = refer(object, write);
+    let export = match &home {
+        Some(home) => offer(object, home, write.around)?,
+        None => None,
+    };
+    let taken_by =
+        |group: &str, plural: &str| write.around.resource(group, plural).map(|_| "a built-in kind".to_owned());
+    let now = write.ambient.now();
+    let seen = Seen {
+        binding: object,
+        reference: &reference,
+        export: export.as_ref(),
+        added: &added,
+        taken_by: &taken_by,
+        now,
+    };
+    let decision = decide(&seen);
+    beside.extend(record(object, &decision, export.as_ref(), write.around)?);
+    if let (Some(export), Some(home)) = (&export, &home) {
+        let at = collection(write.around, EXPORTS, home)?.object(export.object.name());
+        beside.push(Beside::Unchanged(Box::new(at), revision(&export.object)));
+    }
+    Ok(beside)
+}
+
+/// What every binding has.
+pub(super) fn prepare(object: &mut Object, workspace: &Workspace) {
+    object.set_annotation(CLUSTER, workspace.as_str());
+    let others = object.finalizers().filter(|name| *name != HELD_BY_OBJECTS).map(str::to_owned);
+    let held: Vec<String> = others.chain([HELD_BY_OBJECTS.to_owned()]).collect();
+    object.set_finalizers(held);
+}
+
+/// What a binding refers to, as it is told to people, and the workspace that is in.
+fn refer(object: &Object, write: &Attending<'_>) -> (String, Option<Workspace>) {
+    let (path, name) = reference(object);
+    if path.is_empty() {
+        return (format!("{}|{name}", write.at.workspace), Some(write.at.workspace.clone()));
+    }
+    let home = path::resolve(path, &Types { around: write.around });
+    (format!("{path}|{name}"), home.map(|id| Workspace::new(&id)))
+}
+
+fn reference(object: &Object) -> (&str, &str) {
+    let said = |field: &str| object.text(&["spec", "reference", "export", field]);
+    (said("path"), said("name"))
+}
+
+/// Whoever may not bind is not told whether there is anything to bind.
+fn may_bind(object: &Object, write: &Attending<'_>) -> Result<(), ApiError> {
+    let (path, name) = reference(object);
+    let told = if path.is_empty() { name.to_owned() } else { format!("{path}:{name}") };
+    let why = format!("unable to create APIBinding: no permission to bind to export {told}");
+    let refused = || ApiError::forbidden(&write.at.resource, object.name(), &why);
+    let home = refer(object, write).1.ok_or_else(refused)?;
+    let (group, _, resource) = EXPORTS;
+    let wanted = Attributes::objects("bind", Objects { group, resource, name, ..Objects::default() });
+    let permitted = write.user.is_master() || write.around.grants(write.user, &home, &wanted)?;
+    let there = write.around.bytes(&collection(write.around, EXPORTS, &home)?.object(name))?.is_some();
+    if permitted && there { Ok(()) } else { Err(refused()) }
+}
+
+/// The export with what belongs to it.
+pub(super) fn offer(binding: &Object, home: &Workspace, around: &dyn Around) -> Result<Option<Offer>, ApiError> {
+    let exports = collection(around, EXPORTS, home)?;
+    let Some(object) = around.object(&exports.object(reference(binding).1))? else { return Ok(None) };
+    let schemas = collection(around, SCHEMAS, home)?;
+    let mut named = Vec::new();
+    for resource in object.items(&["spec", "resources"]) {
+        let name = resource["schema"].as_str().unwrap_or_default();
+        named.push((name.to_owned(), around.object(&schemas.object(name))?));
+    }
+    let mut taken = HashMap::new();
+    for bound in binding.items(&["status", "boundResources"]) {
+        let uid = bound["schema"]["UID"].as_str().unwrap_or_default();
+        let replaced = !named.iter().any(|(_, schema)| schema.as_ref().is_some_and(|schema| schema.uid() == uid));
+        if replaced && let Some(definition) = around.object(&vault(around, uid)?)? {
+            taken.insert(uid.to_owned(), definition);
+        }
+    }
+    Ok(Some(Offer { object, home: home.as_str().to_owned(), schemas: named, taken }))
+}
+
+/// Writes a decision down, and says what has to be made for it.
+pub(super) fn record(
+    binding: &mut Object,
+    decision: &Decision,
+    export: Option<&Offer>,
+    around: &dyn Around,
+) -> Result<Vec<Beside>, ApiError> {
+    binding.map_mut().insert("status".to_owned(), decision.status.clone());
+    if let Some(export) = export {
+        binding.set_annotation(OFFERED, &offered(&export.object));
+    }
+    if !decision.evolved.is_empty() {
+        let before = binding.annotation(EVOLVED).unwrap_or_default();
+        let mut all: Vec<&str> = before.split(',').filter(|name| !name.is_empty()).collect();
+        all.extend(decision.evolved.iter().map(String::as_str));
+        all.sort_unstable();
+        all.dedup();
+        let all = all.join(",");
+        binding.set_annotation(EVOLVED, &all);
+    }
+    let mut beside = Vec::new();
+    for schema in &decision.schemas {
+        let at = vault(around, schema.uid())?;
+        if around.bytes(&at)?.is_none() {
+            let definition = schema::defined(schema, around)
+                .map_err(|errors| ApiError::invalid(BINDINGS.0, "APIResourceSchema", schema.name(), &errors))?;
+            beside.push(Beside::Make(Box::new(at), definition));
+        }
+    }
+    Ok(beside)
+}
+
+/// What an export offered when a binding was last looked at.
+pub(super) fn offered(export: &Object) -> String {
+    format!("{}/{}/{}", export.uid(), export.generation(), export.text(&["status", "identityHash"]))
+}
+
+/// Where the copy of a schema is kept.
+fn vault(around: &dyn Around, uid: &str) -> Result<ObjectRef, ApiError> {
+    Ok(collection(around, DEFINITIONS, &Workspace::new(VAULT))?.object(uid))
+}
+
+/// Whether a binding is as it should be, for all that is known.
+pub(super) fn is_settled(conditions: &[Value]) -> bool {
+    conditions.iter().all(|condition| condition["status"] == "True")
+}

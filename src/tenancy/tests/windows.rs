@@ -1,0 +1,231 @@
+//! What exporters see of those who took something, and what they may do there: Ann shares cowboys, Bob takes them.
+
+use super::isolation::House;
+use super::sharing::{binding, export, schema};
+use apiserver::auth::User;
+use apiserver::pipeline::Peer;
+use serde_json::{Value, json};
+
+const SCHEMAS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha1", "apiresourceschemas");
+const EXPORTS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha2", "apiexports");
+const BINDINGS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha2", "apibindings");
+const TYPES: (&str, &str, &str) = ("tenancy.kcp.io", "v1alpha1", "workspacetypes");
+const RBAC: &str = "rbac.authorization.k8s.io";
+const COWBOYS: &str = "/apis/wildwest.dev/v1alpha1";
+const BOBS: &str = "root:ann-b";
+
+impl House {
+    /// Ann shares cowboys and claims config maps; `more` is what else her export says.
+    async fn share(&self, more: Value) {
+        self.put(SCHEMAS, "root:ann", None, schema("today", &["v1alpha1"])).await;
+        let mut export = export("cowboys", "today");
+        export["spec"]["permissionClaims"] = json!([{ "group": "", "resource": "configmaps", "verbs": ["*"] }]);
+        for (field, value) in more.as_object().unwrap() {
+            export["spec"][field] = value.clone();
+        }
+        self.put(EXPORTS, "root:ann", None, export).await;
+    }
+
+    async fn take(&self, path: &str, claims: Value) {
+        let mut binding = binding("cowboys", "root:ann", "cowboys");
+        binding["spec"]["permissionClaims"] = claims;
+        self.put(BINDINGS, path, None, binding).await;
+    }
+
+    async fn asked(&self, who: &str, line: &str, body: Value) -> (u16, String) {
+        self.ask(Peer::user(User::authenticated(who, Vec::new())), line, &[], &body).await
+    }
+
+    #[track_caller]
+    fn is(&self, found: &(u16, String), code: u16) {
+        assert_eq!(found.0, code, "{}", found.1);
+    }
+
+    /// Ann's window onto a workspace, or onto all.
+    fn window(&self, onto: &str) -> String {
+        format!("/services/apiexport/{}/cowboys/clusters/{onto}", self.find("root:ann"))
+    }
+}
+
+fn accepted(selector: Value) -> Value {
+    json!([{ "group": "", "resource": "configmaps", "verbs": ["*"], "selector": selector, "state": "Accepted" }])
+}
+
+fn cowboy(name: &str) -> Value {
+    json!({ "apiVersion": "wildwest.dev/v1alpha1", "kind": "Cowboy", "metadata": { "name": name } })
+}
+
+#[tokio::test]
+async fn an_exporter_sees_the_objects_of_its_kinds_in_all_workspaces() {
+    let house = House::new().await;
+    house.share(json!({})).await;
+    let (everywhere, bobs) = (house.window("*"), house.find(BOBS));
+    let list = format!("GET {everywhere}{COWBOYS}/cowboys");
+    // It can be asked before anybody took anything.
+    house.is(&house.asked("ann", &list, Value::Null).await, 200);
+    house.take(BOBS, json!([])).await;
+    let mine = format!("/clusters/{BOBS}{COWBOYS}/namespaces/default/cowboys");
+    house.is(&house.asked("bob", &format!("POST {mine}"), cowboy("john")).await, 201);
+    let found = house.asked("ann", &list, Value::Null).await;
+    house.is(&found, 200);
+    assert!(found.1.contains(&format!("\"kcp.io/cluster\":\"{bobs}\"")), "{}", found.1);
+    let watched = house.asked("ann", &format!("{list}?watch=true"), Value::Null).await;
+    assert!(watched.1.contains("ADDED") && watched.1.contains("john"), "{}", watched.1);
+    let discovered = house.asked("ann", &format!("GET {everywhere}/apis"), Value::Null).await;
+    assert!(discovered.1.contains("wildwest.dev") && !discovered.1.contains("\"apps\""), "{}", discovered.1);
+    let theirs = format!("{}{COWBOYS}/namespaces/default/cowboys", house.window(BOBS));
+    house.is(&house.asked("ann", &format!("POST {theirs}"), cowboy("jane")).await, 201);
+    house.is(&house.asked("bob", &format!("GET {mine}/jane"), Value::Null).await, 200);
+    house.is(&house.asked("ann", &format!("DELETE {theirs}/john"), Value::Null).await, 200);
+    house.is(&house.asked("bob", &format!("GET {mine}/john"), Value::Null).await, 404);
+    // All workspaces at once can be looked at, and no more than that.
+    let all = format!("{everywhere}{COWBOYS}/namespaces/default/cowboys");
+    house.is(&house.asked("ann", &format!("POST {all}"), cowboy("jim")).await, 405);
+    house.is(&house.asked("ann", &format!("DELETE {all}/jane"), Value::Null).await, 405);
+    let bindings =
+        house.asked("ann", &format!("GET {everywhere}/apis/apis.kcp.io/v1alpha2/apibindings"), Value::Null).await;
+    assert!(bindings.0 == 200 && bindings.1.contains("\"cowboys\""), "{}", bindings.1);
+}
+
+/// Objects in any workspace are made and deleted through the window of an export that nobody there has bound.
+#[tokio::test]
+async fn cve_2025_29922() {
+    let house = House::new().await;
+    house.share(json!({})).await;
+    for path in [BOBS, "root:ann", "root", "root:nowhere"] {
+        let place = format!("{}{COWBOYS}/namespaces/default/cowboys", house.window(path));
+        for (line, body) in [
+            (format!("POST {place}"), cowboy("x")),
+            (format!("DELETE {place}/x"), Value::Null),
+            (format!("GET {place}"), Value::Null),
+            (format!("GET {}/api/v1/namespaces/default/configmaps", house.window(path)), Value::Null),
+            (format!("GET {}/apis", house.window(path)), Value::Null),
+        ] {
+            house.is(&house.asked("ann", &line, body).await, 403);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_window_is_closed_to_others_as_if_there_were_none() {
+    let house = House::new().await;
+    house.share(json!({})).await;
+    house.take(BOBS, json!([])).await;
+    let nowhere = house.window("*").replace("/cowboys/", "/nothing/");
+    for path in ["/apis", "/apis/wildwest.dev/v1alpha1/cowboys", "/api/v1/secrets"] {
+        let closed = house.asked("bob", &format!("GET {}{path}", house.window("*")), Value::Null).await;
+        let missing = house.asked("bob", &format!("GET {nowhere}{path}"), Value::Null).await;
+        assert_eq!(closed, missing, "{path}");
+        house.is(&closed, 403);
+    }
+}
+
+#[tokio::test]
+async fn claims_are_seen_as_far_as_they_were_accepted() {
+    let house = House::new().await;
+    house.share(json!({})).await;
+    house.take(BOBS, accepted(json!({ "matchLabels": { "for": "ann" } }))).await;
+    let map = |name: &str, label: &str| json!({ "metadata": { "name": name, "labels": { "for": label } } });
+    for (name, label) in [("open", "ann"), ("shut", "bob")] {
+        house.put(("", "v1", "configmaps"), BOBS, Some("default"), map(name, label)).await;
+    }
+    let all = house.asked("ann", &format!("GET {}/api/v1/configmaps", house.window("*")), Value::Null).await;
+    assert!(all.1.contains("\"open\"") && !all.1.contains("\"shut\""), "{}", all.1);
+    assert!(all.1.contains("kcp.io/cluster"), "{}", all.1);
+    let place = format!("{}/api/v1/namespaces/default/configmaps", house.window(BOBS));
+    house.is(&house.asked("ann", &format!("GET {place}/open"), Value::Null).await, 200);
+    for line in [format!("GET {place}/shut"), format!("DELETE {place}/shut")] {
+        house.is(&house.asked("ann", &line, Value::Null).await, 404);
+    }
+    let sent = |name: &str, labels: Value| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "labels": labels } });
+    let made = house.asked("ann", &format!("POST {place}"), sent("new", json!({}))).await;
+    assert!(made.0 == 201 && made.1.contains("\"for\":\"ann\""), "{}", made.1);
+    let refused = house.asked("ann", &format!("POST {place}"), sent("odd", json!({ "for": "bob" }))).await;
+    assert!(refused.0 == 403 && refused.1.contains("protected label for must have value ann"), "{}", refused.1);
+    // What was not claimed is not there, and what was not accepted neither.
+    let secrets = format!("GET {}/api/v1/namespaces/default/secrets", house.window(BOBS));
+    house.is(&house.asked("ann", &secrets, Value::Null).await, 404);
+    let bindings = format!("DELETE {}/apis/apis.kcp.io/v1alpha2/apibindings/cowboys", house.window(BOBS));
+    house.is(&house.asked("ann", &bindings, Value::Null).await, 403);
+}
+
+#[tokio::test]
+async fn those_who_took_a_kind_do_with_it_what_its_exporter_permits_at_most() {
+    let house = House::new().await;
+    house.share(json!({ "maximalPermissionPolicy": { "local": {} } })).await;
+    house.take(BOBS, json!([])).await;
+    let mine = format!("/clusters/{BOBS}{COWBOYS}/namespaces/default/cowboys");
+    house.is(&house.asked("bob", &format!("GET {mine}"), Value::Null).await, 403);
+    let rule = json!({ "apiGroups": ["wildwest.dev"], "resources": ["cowboys"], "verbs": ["get", "list", "create"] });
+    let role = json!({ "metadata": { "name": "takers" }, "rules": [rule] });
+    house.put((RBAC, "v1", "clusterroles"), "root:ann", None, role).await;
+    let group = json!({ "apiGroup": RBAC, "kind": "Group", "name": "apis.kcp.io:binding:system:authenticated" });
+    house.bind("root:ann", "takers", "takers", group).await;
+    house.is(&house.asked("bob", &format!("POST {mine}"), cowboy("john")).await, 201);
+    house.is(&house.asked("bob", &format!("DELETE {mine}/john"), Value::Null).await, 403);
+    // Whoever shares it is not bound by that.
+    let theirs = format!("{}{COWBOYS}/namespaces/default/cowboys", house.window(BOBS));
+    house.is(&house.asked("ann", &format!("DELETE {theirs}/john"), Value::Null).await, 200);
+}
+
+#[tokio::test]
+async fn a_type_says_what_its_workspaces_take_from_the_start() {
+    let house = House::new().await;
+    house.share(json!({})).await;
+    let wanted = json!([{ "path": "root:ann", "export": "cowboys" }]);
+    let kind = json!({ "metadata": { "name": "ranch" }, "spec": { "defaultAPIBindings": wanted } });
+    house.put(TYPES, "root", None, kind).await;
+    let ranch = json!({ "metadata": { "name": "ranch" }, "spec": { "type": { "name": "ranch", "path": "root" } } });
+    house.put(("tenancy.kcp.io", "v1alpha1", "workspaces"), "root", None, ranch).await;
+    house
+        .bind("root:ranch", "owner", "cluster-admin", json!({ "kind": "User", "apiGroup": RBAC, "name": "bob" }))
+        .await;
+    let mine = format!("POST /clusters/root:ranch{COWBOYS}/namespaces/default/cowboys");
+    house.is(&house.asked("bob", &mine, cowboy("john")).await, 201);
+    let bound =
+        house.asked("bob", "GET /clusters/root:ranch/apis/apis.kcp.io/v1alpha2/apibindings/cowboys", Value::Null).await;
+    assert!(bound.1.contains("\"phase\":\"Bound\"") && bound.1.contains("\"state\":\"Accepted\""), "{}", bound.1);
+    let all = house.asked("ann", &format!("GET {}{COWBOYS}/cowboys", house.window("*")), Value::Null).await;
+    assert!(all.1.contains("john"), "{}", all.1);
+}
+
+/// The status of a workspace that is not ready yet is changed in any way through the window of its initializer.
+#[tokio::test]
+async fn ghsa_q6hv_wcjr_wp8h() {
+    let house = House::new().await;
+    let kind = json!({ "metadata": { "name": "slow" }, "spec": { "initializer": true } });
+    house.put(TYPES, "root:ann", None, kind).await;
+    let slow = json!({ "metadata": { "name": "slow" }, "spec": { "type": { "name": "slow", "path": "root:ann" } } });
+    house.put(("tenancy.kcp.io", "v1alpha1", "workspaces"), "root:ann", None, slow).await;
+    let window = |onto: &str| format!("/services/initializingworkspaces/root:ann:slow/clusters/{onto}");
+    let clusters = "/apis/core.kcp.io/v1alpha1/logicalclusters";
+    let all = house.asked("ann", &format!("GET {}{clusters}", window("*")), Value::Null).await;
+    assert!(all.0 == 200 && all.1.contains("root:ann:slow"), "{}", all.1);
+    house.is(&house.asked("bob", &format!("GET {}{clusters}", window("*")), Value::Null).await, 403);
+    let mut itself: Value = {
+        let found =
+            house.asked("ann", &format!("GET {}{clusters}/cluster", window("root:ann:slow")), Value::Null).await;
+        house.is(&found, 200);
+        serde_json::from_str(&found.1[found.1.find('{').unwrap()..]).unwrap()
+    };
+    let place = format!("PUT {}{clusters}/cluster/status", window("root:ann:slow"));
+    for (field, value) in
+        [("phase", json!("Ready")), ("URL", json!("https://evil")), ("initializers", json!(["other"]))]
+    {
+        let mut forged = itself.clone();
+        forged["status"][field] = value;
+        house.is(&house.asked("ann", &place, forged).await, 403);
+    }
+    // Others' workspaces are not reached this way, nor this one when it is ready.
+    house.is(&house.asked("ann", &format!("GET {}{clusters}/cluster", window(BOBS)), Value::Null).await, 403);
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "hello" } });
+    let maps = format!("POST {}/api/v1/namespaces/default/configmaps", window("root:ann:slow"));
+    house.is(&house.asked("ann", &maps, map.clone()).await, 201);
+    itself["status"]["initializers"] = json!([]);
+    let done = house.asked("ann", &place, itself).await;
+    assert!(done.0 == 200 && done.1.contains("\"phase\":\"Ready\""), "{}", done.1);
+    let workspace =
+        house.asked("ann", "GET /clusters/root:ann/apis/tenancy.kcp.io/v1alpha1/workspaces/slow", Value::Null).await;
+    assert!(workspace.1.contains("\"phase\":\"Ready\""), "{}", workspace.1);
+    house.is(&house.asked("ann", &maps, map).await, 403);
+}
