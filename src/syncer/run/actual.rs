@@ -60,9 +60,17 @@ pub(super) struct Actuals {
     state: Mutex<State>,
 }
 
+/// An object as of a version of it.
+type Versioned = (Option<u64>, Actual);
+
+fn versioned(object: &Value) -> Versioned {
+    let version = object["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok());
+    (version, Actual::read(object))
+}
+
 #[derive(Debug, Default)]
 struct State {
-    objects: HashMap<CellResource, HashMap<Name, Actual>>,
+    objects: HashMap<CellResource, HashMap<Name, Versioned>>,
     synced: HashSet<CellResource>,
 }
 
@@ -73,25 +81,36 @@ impl Actuals {
             return Known::Nothing;
         }
         let found = state.objects.get(resource).and_then(|objects| objects.get(name));
-        found.cloned().map_or(Known::Absent, Known::Present)
+        found.map_or(Known::Absent, |(_, actual)| Known::Present(actual.clone()))
     }
 
     /// Takes in everything there is of a resource; answers with the names of what is not as it was.
     pub(super) fn replace(&self, resource: &CellResource, objects: &[Value]) -> Vec<Name> {
-        let now: HashMap<Name, Actual> = objects.iter().map(|object| (name_of(object), Actual::read(object))).collect();
+        let now: HashMap<Name, Versioned> = objects.iter().map(|object| (name_of(object), versioned(object))).collect();
         let mut state = self.state.lock();
         state.synced.insert(resource.clone());
         let before = state.objects.insert(resource.clone(), now.clone()).unwrap_or_default();
         let names: HashSet<&Name> = before.keys().chain(now.keys()).collect();
-        names.into_iter().filter(|name| before.get(*name) != now.get(*name)).cloned().collect()
+        let actual = |of: &'_ HashMap<Name, Versioned>, name: &Name| of.get(name).map(|(_, actual)| actual.clone());
+        names.into_iter().filter(|name| actual(&before, name) != actual(&now, name)).cloned().collect()
     }
 
     /// Whether anything changed that matters.
+    ///
+    /// The answer to an apply may come after a watch has told of a later change; what is older than what is known is not
+    /// taken in, or that change would be forgotten.
     pub(super) fn put(&self, resource: &CellResource, object: &Value) -> bool {
-        let now = Actual::read(object);
+        let now = versioned(object);
         let mut state = self.state.lock();
         let objects = state.objects.entry(resource.clone()).or_default();
-        objects.insert(name_of(object), now.clone()) != Some(now)
+        let before = objects.get(&name_of(object));
+        let is_later = |known: &Versioned| known.0.zip(now.0).is_some_and(|(known, now)| known > now);
+        if before.is_some_and(|known| known.1.uid == now.1.uid && is_later(known)) {
+            return false;
+        }
+        let changed = before.map(|(_, actual)| actual) != Some(&now.1);
+        objects.insert(name_of(object), now);
+        changed
     }
 
     pub(super) fn remove(&self, resource: &CellResource, object: &Value) {
@@ -103,5 +122,38 @@ impl Actuals {
     /// Nobody watches any more.
     pub(super) fn unsync(&self, resource: &CellResource) {
         self.state.lock().synced.remove(resource);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_known_is_never_replaced_by_what_was_before_it() {
+        let deployments = CellResource {
+            group: "apps".to_owned(),
+            version: "v1".to_owned(),
+            plural: "deployments".to_owned(),
+            kind: "Deployment".to_owned(),
+            namespaced: true,
+        };
+        let object = |uid: &str, version: &str, ready: i64| {
+            json!({ "status": { "readyReplicas": ready },
+            "metadata": { "namespace": "n", "name": "web", "uid": uid, "resourceVersion": version } })
+        };
+        let actuals = Actuals::default();
+        actuals.replace(&deployments, &[object("u", "7", 3)]);
+        let put = |uid: &str, version: &str, ready: i64| actuals.put(&deployments, &object(uid, version, ready));
+        assert!(put("u", "9", 4), "a watch tells of a later change");
+        assert!(!put("u", "8", 3), "before the answer to what caused it comes");
+        let Known::Present(known) = actuals.at(&deployments, &("n".to_owned(), "web".to_owned())) else {
+            panic!("gone")
+        };
+        assert_eq!(known.status, Some(json!({ "readyReplicas": 4 })));
+        assert!(!put("u", "10", 4), "nothing that matters");
+        assert!(put("v", "8", 1), "another object of that name");
+        assert!(put("v", "odd", 2), "who counts otherwise is believed");
     }
 }
