@@ -1,4 +1,4 @@
-//! What it costs that workspaces are looked at: all kinds of many of them, and all of them by one watch.
+//! What it costs that workspaces are looked at: all kinds of many of them.
 
 use crate::SETTLE;
 use crate::life::name;
@@ -6,14 +6,11 @@ use bench::client::Client;
 use bench::hammer::each;
 use bench::peers::Server;
 use bench::table::Row;
-use http::{Method, StatusCode};
-use http_body_util::BodyExt;
-use serde_json::{Value, json};
-use std::time::Instant;
+use http::Method;
+use serde_json::Value;
 
 /// As many as in the scale test that others have published.
 const LISTERS: u64 = 24;
-const WRITERS: u64 = 16;
 
 /// Lists everything that can be listed in each of the first workspaces.
 pub async fn list_everything(server: &Server, count: u64) -> Vec<Row> {
@@ -62,42 +59,4 @@ async fn listable(client: &Client) -> Vec<String> {
 
 async fn get(client: &Client, path: &str) -> Value {
     serde_json::from_slice(&client.body(0, Method::GET, path, String::new()).await).expect("JSON")
-}
-
-/// One watch over all workspaces, while objects are written in different ones.
-pub async fn watch_all(server: &Server, workspaces: u64, changes: u64) -> Vec<Row> {
-    let (watcher, writer) = (server.client(1).await, server.client(WRITERS).await);
-    let path = "/clusters/*/api/v1/configmaps?watch=true&labelSelector=bench%3Dyes";
-    let mut answer = watcher.send(0, Method::GET, path, String::new()).await.expect("an answer");
-    assert_eq!(answer.status(), StatusCode::OK, "a watch over all workspaces");
-    let before = server.cpu_seconds();
-    let start = Instant::now();
-    let written = each(WRITERS, changes, move |worker, number| {
-        let client = writer.clone();
-        let path = format!("/clusters/root:{}/api/v1/namespaces/default/configmaps", name(number % workspaces));
-        let object = json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": { "name": format!("seen-{number}"), "labels": { "bench": "yes" } },
-        });
-        async move {
-            client.body(worker, Method::POST, &path, object.to_string()).await;
-        }
-    });
-    let seen = async {
-        let mut seen = 0;
-        while seen < changes {
-            let frame = answer.frame().await.expect("the watch goes on").expect("a frame");
-            seen += frame.data_ref().map_or(0, |data| data.iter().filter(|byte| **byte == b'\n').count() as u64);
-        }
-    };
-    tokio::join!(written, seen);
-    let what = format!("{changes} changes in {workspaces} workspaces, seen by one watch");
-    vec![
-        Row::more(what.clone(), changes as f64 / start.elapsed().as_secs_f64(), "/s"),
-        Row::less(
-            format!("{what}: processor time of each"),
-            (server.cpu_seconds() - before) * 1e6 / changes as f64,
-            "us",
-        ),
-    ]
 }

@@ -24,8 +24,6 @@ struct Plan {
     many: u64,
     /// Workspaces in which everything is listed.
     listed: u64,
-    /// Objects that are written while somebody watches all workspaces.
-    changes: u64,
     hanse: PathBuf,
     scratch: PathBuf,
 }
@@ -37,7 +35,7 @@ impl Plan {
         let named = std::env::args().find_map(|argument| argument.strip_prefix("--hanse=").map(PathBuf::from));
         let scratch = std::env::current_dir().unwrap_or_default().join("target/bench");
         let (some, many, listed) = if quick { (1_000, 5_000, 100) } else { (10_000, 100_000, 1_000) };
-        Self { some, many, listed, changes: 1_000, hanse: named.unwrap_or(beside), scratch }
+        Self { some, many, listed, hanse: named.unwrap_or(beside), scratch }
     }
 }
 
@@ -52,7 +50,6 @@ async fn main() {
         report.add("hanse", life::make(&server, shape, plan.some).await);
         if shape == life::Shape::Flat {
             report.add("hanse", load::list_everything(&server, plan.listed).await);
-            report.add("hanse", load::watch_all(&server, plan.some, plan.changes).await);
             report.add("hanse", life::delete(&server, plan.some).await);
         }
     }
