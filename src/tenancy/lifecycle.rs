@@ -2,6 +2,7 @@
 //! them through a window, `/services/initializingworkspaces/<type>/clusters/<workspace or *>/...`, does there what it
 //! has to, and takes its own name off the list. When the list is empty, so is the wait.
 
+use super::path;
 use super::types::TypeRef;
 use super::words::{ITSELF, LOGICAL_CLUSTERS, PHASE_LABEL, TYPES, WORKSPACES, collection};
 use apiserver::allocate::Beside;
@@ -60,8 +61,8 @@ pub(super) struct Address<'a> {
 }
 
 /// Reads a path; nothing if it leads to no such window.
-pub(super) fn read(path: &str) -> Option<Address<'_>> {
-    let below = path.strip_prefix("/services/")?;
+pub(super) fn read(url: &str) -> Option<Address<'_>> {
+    let below = url.strip_prefix("/services/")?;
     let (stage, below) = if let Some(below) = below.strip_prefix("initializingworkspaces/") {
         (Stage::Initializing, below)
     } else {
@@ -70,7 +71,7 @@ pub(super) fn read(path: &str) -> Option<Address<'_>> {
     let (of, rest) = below.split_once('/')?;
     let rest = rest.strip_prefix("clusters/")?;
     let (onto, rest) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
-    Some(Address { stage, of: TypeRef::parse(of)?, onto, rest })
+    Some(Address { stage, of: TypeRef::parse(of)?, onto: path::onto(onto), rest })
 }
 
 /// The window at an address.

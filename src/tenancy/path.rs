@@ -30,6 +30,11 @@ pub fn upwards(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rsplit_once(':').map(|(parent, _)| parent))
 }
 
+/// What a part of a URL says, where it may say `*` for all workspaces: clients in Go write that as `%2A`.
+pub fn onto(part: &str) -> &str {
+    if part.eq_ignore_ascii_case("%2A") { "*" } else { part }
+}
+
 /// A DNS label: what workspaces are called, and what ids look like.
 pub fn is_name(text: &str) -> bool {
     let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
@@ -71,6 +76,11 @@ mod tests {
             check(odd, None);
         }
         check(&format!("root{}", ":a".repeat(PARTS_MAX)), None);
+    }
+
+    #[test]
+    fn all_workspaces_are_meant_however_a_client_writes_the_star() {
+        assert_eq!(["*", "%2A", "%2a", "root:a"].map(onto), ["*", "*", "*", "root:a"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use super::view::{Bound, Claimed};
 use super::words::{BINDINGS, EVOLVED, EXPORTS, SCHEMAS, VAULT};
 use super::{is_hash, schema};
+use crate::tenancy::path;
 use apiserver::catalog::{Catalog, ResourceDef};
 use apiserver::client::Client;
 use apiserver::custom::{Definition, Elsewhere};
@@ -38,12 +39,12 @@ pub(in crate::tenancy) struct Address<'a> {
 }
 
 /// Reads a path; nothing if it leads to no window of an export.
-pub(in crate::tenancy) fn read(path: &str) -> Option<Address<'_>> {
-    let (home, rest) = path.strip_prefix("/services/apiexport/")?.split_once('/')?;
+pub(in crate::tenancy) fn read(url: &str) -> Option<Address<'_>> {
+    let (home, rest) = url.strip_prefix("/services/apiexport/")?.split_once('/')?;
     let (export, rest) = rest.split_once('/')?;
     let rest = rest.strip_prefix("clusters/")?;
     let (onto, rest) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
-    Some(Address { home, export, onto, rest })
+    Some(Address { home, export, onto: path::onto(onto), rest })
 }
 
 /// Whose window, onto what.

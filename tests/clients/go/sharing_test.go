@@ -17,11 +17,11 @@ import (
 )
 
 var (
-	schemas  = schema.GroupVersionResource{Group: "apis.kcp.io", Version: "v1alpha1", Resource: "apiresourceschemas"}
-	exports  = schema.GroupVersionResource{Group: "apis.kcp.io", Version: "v1alpha2", Resource: "apiexports"}
-	bindings = schema.GroupVersionResource{Group: "apis.kcp.io", Version: "v1alpha2", Resource: "apibindings"}
-	slices   = schema.GroupVersionResource{Group: "apis.kcp.io", Version: "v1alpha1", Resource: "apiexportendpointslices"}
-	cowboys  = schema.GroupVersionResource{Group: "wildwest.dev", Version: "v1alpha1", Resource: "cowboys"}
+	schemas        = schema.GroupVersionResource{Group: "apis.kcp.io", Version: "v1alpha1", Resource: "apiresourceschemas"}
+	exports        = schema.GroupVersionResource{Group: "apis.kcp.io", Version: "v1alpha2", Resource: "apiexports"}
+	bindings       = schema.GroupVersionResource{Group: "apis.kcp.io", Version: "v1alpha2", Resource: "apibindings"}
+	endpointSlices = schema.GroupVersionResource{Group: "apis.kcp.io", Version: "v1alpha1", Resource: "apiexportendpointslices"}
+	cowboys        = schema.GroupVersionResource{Group: "wildwest.dev", Version: "v1alpha1", Resource: "cowboys"}
 )
 
 // offerCowboys makes a workspace that shares a kind, and says where its objects are seen.
@@ -49,7 +49,7 @@ func offerCowboys(t *testing.T, config *rest.Config, name string) string {
 		},
 	}), metav1.CreateOptions{})
 	must(t, err)
-	slice, err := client.Resource(slices).Get(ctx, "cowboys", metav1.GetOptions{})
+	slice, err := client.Resource(endpointSlices).Get(ctx, "cowboys", metav1.GetOptions{})
 	must(t, err)
 	endpoints, _, err := unstructured.NestedSlice(slice.Object, "status", "endpoints")
 	must(t, err)
