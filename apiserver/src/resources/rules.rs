@@ -129,6 +129,8 @@ impl Resources {
             Ok(()) => Ok(Some(Beside::Unmoved(Mark::Rules, marked))),
             // Kubernetes speaks of what is written, and names the role.
             Err(Escalation::Role(RoleError::NotFound { name, .. })) => Err(ApiError::not_found(resource, &name)),
+            // Kubernetes takes this for its own mistake.
+            Err(Escalation::Role(error @ RoleError::Unsupported(_))) => Err(ApiError::bad_request(error.to_string())),
             Err(Escalation::Role(error)) => Err(ApiError::unexplained(error.to_string())),
             Err(refused) => Err(ApiError::forbidden(resource, new.name(), &refused.to_string())),
         }
