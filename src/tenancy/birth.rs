@@ -3,6 +3,7 @@
 use super::identity;
 use super::path;
 use super::projects::{self, ORGANIZATIONS, PROJECTS};
+use super::reach::{self, CELLS};
 use super::types::{Resolved, TypeRef, Types};
 use super::words::{
     CLUSTER, HELD_BY_CLUSTER, HELD_BY_CONTENT, HOME, ITSELF, LOGICAL_CLUSTERS, OWNER, PATH, PHASE_LABEL,
@@ -64,6 +65,9 @@ impl Attendant for Tenancy {
                 itself.as_ref().and_then(|itself| itself.annotation(PATH)).unwrap_or(write.at.workspace.as_str());
             lifecycle::attend_type(object, path, &self.url);
             return Ok(Vec::new());
+        }
+        if is(CELLS) && write.part == Part::Main {
+            return reach::check(object, write).map(|()| Vec::new());
         }
         if write.part != Part::Main || write.old.is_some() {
             return Ok(Vec::new());

@@ -17,6 +17,7 @@ mod identity;
 mod lifecycle;
 pub mod path;
 pub mod projects;
+mod reach;
 mod reserved;
 pub mod seed;
 mod sharing;

@@ -5,6 +5,7 @@ mod projects;
 mod sharing;
 mod windows;
 
+use super::reach::CELLS;
 use super::words::{ITSELF, LOGICAL_CLUSTERS, TYPES, WORKSPACES};
 use super::{Finder, HOME, ROOT, Tenancy, departure, seed};
 use crate::definitions::{catalog, definitions};
@@ -39,7 +40,10 @@ struct World {
 impl World {
     async fn new() -> Self {
         let store = Store::open(&Place::Memory, Options::default()).unwrap();
-        let catalog = Arc::new(catalog(definitions()));
+        let ours = crate::dialects::native::definitions::definitions()
+            .into_iter()
+            .map(|definition| Object::try_from(definition).unwrap());
+        let catalog = Arc::new(catalog(definitions().chain(ours)));
         let tenancy = Arc::new(Tenancy::new("https://hanse".to_owned(), crate::bootstrap::rules()));
         let resources = Resources::attended(store, catalog, Ambient::real(), tenancy);
         let client = Client::as_system(resources.clone(), "tenancy");
@@ -148,6 +152,28 @@ async fn whoever_makes_a_workspace_may_do_everything_in_it_and_nobody_else_anyth
     for (name, path) in [("ada", "root:other"), ("ada", ROOT), ("eve", "root:adas"), ("ada", "root:default")] {
         assert!(!may(name, path).await, "{name} in {path}");
     }
+}
+
+#[tokio::test]
+async fn nobody_names_a_workspace_as_a_cell_who_could_not_do_everything_there() {
+    let world = World::new().await;
+    for (maker, name) in [("ada", "adas"), ("bob", "bobs")] {
+        let maker = User::authenticated(maker, vec![MASTERS.to_owned()]);
+        let maker = Client::as_user(world.resources.clone(), Arc::new(maker));
+        let place = maker.at(WORKSPACES, &world.find(ROOT).unwrap(), None).unwrap();
+        maker.create(&place, json!({ "metadata": { "name": name } })).await.unwrap();
+    }
+    let ada = Client::as_user(world.resources.clone(), Arc::new(User::authenticated("ada", Vec::new())));
+    let cells = ada.at(CELLS, &world.find("root:adas").unwrap(), None).unwrap();
+    let cell = |name: &str, at: &str| json!({ "metadata": { "name": name }, "spec": { "workspace": at } });
+    for at in ["root:bobs", "root", "root:nowhere", "root:default"] {
+        let refused = ada.create(&cells, cell("theirs", at)).await.unwrap_err();
+        assert!(refused.code() == 403 && refused.message().contains("may not do everything"), "{at}: {refused}");
+    }
+    ada.create(&cells, cell("own", "root:adas")).await.unwrap();
+    let moved = json!({ "spec": { "workspace": "root:bobs" } });
+    assert_eq!(ada.merge(&cells.object("own"), Part::Main, &moved).await.unwrap_err().code(), 403);
+    ada.merge(&cells.object("own"), Part::Main, &json!({ "spec": { "region": "here" } })).await.unwrap();
 }
 
 #[tokio::test]
