@@ -235,6 +235,7 @@ const ONE_PLACE: [OnePlace; 8] = [
             ("storage/src/shared.rs", "the clock that is handed in unless a test brings its own"),
             ("apiserver/src/ambient.rs", "the same for the time of day"),
             ("apiserver/src/pipeline/trace.rs", "the runtime's own clock, which tests can stop"),
+            ("apiserver/src/serve/turns.rs", "the runtime's own clock, which tests can stop"),
             ("apiserver/src/verbs/watch.rs", "the runtime's own clock, which tests can stop"),
         ],
     },

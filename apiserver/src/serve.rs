@@ -1,14 +1,17 @@
 //! The door: connections in, TLS off, requests into the pipeline; and how it is closed without slamming.
 
 mod crowd;
+mod shares;
+mod turns;
 
+use crate::fairness::Payer;
 use crate::pipeline::{ClientAddress, Peer};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use crowd::Crowd;
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -24,6 +27,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_util::sync::CancellationToken;
 use tower::{Service, ServiceExt};
+use turns::{Beside, Turns};
 
 /// How long a client is waited for, and how many of them come from one place. One that has not shaken hands, or said
 /// what it wants, by then is not going to.
@@ -70,6 +74,7 @@ pub async fn serve<S>(
     let graceful = Arc::new(GracefulShutdown::new());
     let connections = tokio_util::task::TaskTracker::new();
     let crowd = Crowd::new(patience.connections_of_one);
+    let turns = Turns::new(tokio::runtime::Handle::current().metrics().num_workers());
     loop {
         let accepted = tokio::select! {
             biased;
@@ -85,11 +90,12 @@ pub async fn serve<S>(
                 let (acceptor, pipeline, recognise) = (acceptor.clone(), pipeline.clone(), recognise.clone());
                 let watcher = graceful.watcher();
                 let client = (stream, address.ip());
-                let served = connection(client, acceptor, (recognise, patience), pipeline, watcher);
-                connections.spawn(async move {
+                let beside = Beside { turns: turns.clone(), payer: Payer::new(address.ip()) };
+                let served = connection(client, acceptor, (recognise, patience), (pipeline, beside.clone()), watcher);
+                connections.spawn(beside.turns.pace(&beside.payer, async move {
                     served.await;
                     drop(present);
-                });
+                }));
             }
             // Out of descriptors: those that are held will be let go.
             Err(error) => {
@@ -115,7 +121,7 @@ async fn connection<S>(
     (stream, client): (TcpStream, IpAddr),
     acceptor: TlsAcceptor,
     (recognise, patience): (Recognise, Patience),
-    pipeline: S,
+    (pipeline, beside): (S, Beside),
     watcher: hyper_util::server::graceful::Watcher,
 ) where
     S: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
@@ -125,15 +131,16 @@ async fn connection<S>(
     let Ok(Ok(stream)) = tokio::time::timeout(patience.handshake, acceptor.accept(stream)).await else { return };
     let peer = stream.get_ref().1.peer_certificates().map(|shown| recognise(shown)).unwrap_or_default();
     let spoken = Arc::new(Notify::new());
-    let heard = spoken.clone();
+    let (heard, payer) = (spoken.clone(), beside.payer.clone());
     let service = TowerToHyperService::new(pipeline.map_request(move |request: Request<Incoming>| {
         heard.notify_one();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer.clone());
         request.extensions_mut().insert(ClientAddress(client));
+        request.extensions_mut().insert(payer.clone());
         request
     }));
-    let mut builder = Builder::new(TokioExecutor::new());
+    let mut builder = Builder::new(beside);
     builder.http1().timer(TokioTimer::new()).header_read_timeout(patience.headers);
     builder
         .http2()

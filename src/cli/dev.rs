@@ -1,6 +1,6 @@
 //! `hanse dev`: a server with cells to try things on, and what to try, as a person would type it.
 
-use super::serve::Signals;
+use super::serve::{Signals, runtime};
 use super::{answer, progress};
 use crate::config::{self, Config};
 use crate::demonstration::{Scale, Shown};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const EXAMPLE: &str = include_str!("../../examples/two-cities/web.yaml");
 
 pub(super) fn run(config: Config, scale: Scale) -> Result<(), Box<dyn Error>> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve(config, scale))
+    runtime()?.block_on(serve(config, scale))
 }
 
 async fn serve(config: Config, scale: Scale) -> Result<(), Box<dyn Error>> {

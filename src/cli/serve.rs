@@ -6,10 +6,17 @@ use crate::server::Server;
 use std::error::Error;
 use std::io;
 use storage::Place;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(super) fn run(config: Config) -> Result<(), Box<dyn Error>> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve(config))
+    runtime()?.block_on(serve(config))
+}
+
+/// Connections take turns by themselves: the runtime knows of few at a time, and each may run for long. So it looks after
+/// every one of them whether a socket has something to say, or the store an answer.
+pub(super) fn runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().event_interval(1).global_queue_interval(1).build()
 }
 
 async fn serve(config: Config) -> Result<(), Box<dyn Error>> {

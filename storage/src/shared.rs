@@ -57,6 +57,7 @@ pub(crate) struct Shared {
     marked: AtomicU64,
     pub(crate) clock: Clock,
     pub(crate) seal: Seal,
+    #[cfg(feature = "etcd")]
     share_of: Option<ShareOf>,
     applied: watch::Sender<Revision>,
     closed: AtomicBool,
@@ -83,6 +84,7 @@ impl Shared {
             marked: AtomicU64::new(revision.0),
             clock,
             seal,
+            #[cfg(feature = "etcd")]
             share_of,
             applied: watch::Sender::new(revision),
             closed: AtomicBool::new(false),

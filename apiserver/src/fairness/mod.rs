@@ -9,12 +9,14 @@ mod dump;
 mod flow;
 mod house;
 mod lines;
+mod payer;
 mod room;
 #[cfg(test)]
 mod tests;
 mod watches;
 
 pub use flow::{Class, Flows, Schema};
+pub(crate) use payer::Payer;
 pub use watches::{Watcher, Watches, Watching};
 
 use crate::auth::User;

@@ -23,6 +23,7 @@ use crate::audit::Record;
 use crate::auth::Authorized;
 use crate::call::{self, Call, refuse};
 use crate::error::ApiError;
+use crate::fairness::Payer;
 use crate::options::{Deadline, Query};
 use crate::target::Target;
 use crate::verbs;
@@ -105,6 +106,10 @@ impl Pipeline {
                 Some(window) => authorize::through(api, &user, window, target, &asked)?,
                 None => authorize::authorize(api, &user, workspace.clone(), target, &asked).await?, // -> Authorized<Target>
             };
+            if let Some(payer) = request.extensions().get::<Payer>() {
+                // Whoever has to put an end to a crowd does not wait behind it.
+                if user.is_master() { payer.becomes(&user.name) } else { payer.becomes(&workspace) }
+            }
             if let Target::Turns(what) = permitted.get() {
                 return Ok(call::plain(http::StatusCode::OK, self.limiter.dump(api, &workspace, *what)?));
             }
