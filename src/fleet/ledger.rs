@@ -94,6 +94,11 @@ fn object_key(facts: &CopyFacts) -> ObjectKey {
 }
 
 impl Index {
+    /// Everything there was has been told.
+    fn is_complete(&self) -> bool {
+        self.revision > Revision::ZERO
+    }
+
     fn remove(&mut self, id: &CopyId) -> Option<CopyFacts> {
         let facts = self.copies.remove(id)?;
         take(&mut self.by_source, &facts.source, id);
@@ -170,8 +175,8 @@ impl Ledger {
 
     /// Whether everything up to this revision is known.
     pub fn knows(&self, revision: Revision) -> bool {
-        let known = self.index.lock().revision;
-        known > Revision::ZERO && known >= revision
+        let index = self.index.lock();
+        index.is_complete() && index.revision >= revision
     }
 
     pub fn of_source(&self, uid: &str) -> Vec<CopyId> {
@@ -186,6 +191,14 @@ impl Ledger {
         self.index.lock().by_cell.get(cell).map_or(0, BTreeSet::len)
     }
 
+    /// Whether anything of ours is in a namespace of a cell; `None` while not everything has been told. What is not
+    /// used any more is taken away, with all that is in it.
+    pub fn is_used(&self, cell: &CellId, namespace: &str) -> Option<bool> {
+        let index = self.index.lock();
+        let key = (cell.clone(), namespace.to_owned());
+        index.is_complete().then(|| index.by_namespace.contains_key(&key))
+    }
+
     /// The copies in one namespace of a cell.
     pub fn in_namespace(&self, cell: &CellId, namespace: &str) -> Vec<CopyId> {
         let key = (cell.clone(), namespace.to_owned());
@@ -195,10 +208,7 @@ impl Ledger {
     /// The copy of a namespace in a cell.
     pub fn namespace(&self, cell: &CellId, name: &str) -> Option<(CopyId, CopyFacts)> {
         let index = self.index.lock();
-        let outside = index.by_namespace.get(&(cell.clone(), String::new()))?;
-        let named =
-            |id: &&CopyId| index.copies.get(*id).is_some_and(|facts| facts.is_namespace() && facts.name == name);
-        let id = outside.iter().find(named)?;
+        let id = index.by_object.get(&(cell.clone(), ["", "namespaces", "", name].map(str::to_owned)))?.first()?;
         Some((id.clone(), index.copies.get(id)?.clone()))
     }
 
@@ -213,11 +223,12 @@ impl Ledger {
         self.index.lock().by_uid.get(&(cell.clone(), uid.to_owned()))?.first().cloned()
     }
 
-    /// How many copies of a resource are in a cell.
-    pub fn number_of(&self, cell: &CellId, group: &str, plural: &str) -> usize {
+    /// Whether a cell has copies of a resource; `None` while not everything has been told.
+    pub fn has_any_of(&self, cell: &CellId, group: &str, plural: &str) -> Option<bool> {
         let index = self.index.lock();
-        let facts = index.by_cell.get(cell).into_iter().flatten().filter_map(|id| index.copies.get(id));
-        facts.filter(|facts| facts.kind.group == group && facts.kind.resource == plural).count()
+        let mut facts = index.by_cell.get(cell).into_iter().flatten().filter_map(|id| index.copies.get(id));
+        let found = facts.any(|facts| facts.kind.group == group && facts.kind.resource == plural);
+        index.is_complete().then_some(found)
     }
 
     pub fn facts(&self, id: &CopyId) -> Option<CopyFacts> {
@@ -227,5 +238,45 @@ impl Ledger {
     /// Every cell with copies.
     pub fn cells(&self) -> Vec<CellId> {
         self.index.lock().by_cell.keys().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(cell: &CellId, resource: &str, namespace: &str, name: &str) -> CopyFacts {
+        let own = |text: &str| text.to_owned();
+        let kind = CopyKind { group: String::new(), version: own("v1"), resource: own(resource), kind: String::new() };
+        let (source, uid) = (own("source"), own("uid"));
+        let (namespace, name) = (own(namespace), own(name));
+        CopyFacts { cell: cell.clone(), source, kind, namespace, name, uid, applied: true, going: false }
+    }
+
+    fn id(name: &str) -> CopyId {
+        CopyId { workspace: Workspace::new("w"), name: name.to_owned() }
+    }
+
+    #[test]
+    fn that_nothing_is_there_is_known_only_when_everything_has_been_told() {
+        let (ledger, cell) = (Ledger::default(), CellId::new("w", "a"));
+        let questions = || (ledger.is_used(&cell, "n"), ledger.has_any_of(&cell, "", "configmaps"));
+        assert_eq!(questions(), (None, None));
+        ledger.reach(Revision(7));
+        assert_eq!(questions(), (Some(false), Some(false)));
+        ledger.index.lock().insert(&id("1"), facts(&cell, "configmaps", "n", "x"));
+        assert_eq!(questions(), (Some(true), Some(true)));
+        ledger.forget();
+        assert_eq!(questions(), (None, None), "everything is told anew");
+    }
+
+    #[test]
+    fn a_namespace_is_found_among_many_by_its_name() {
+        let (ledger, cell) = (Ledger::default(), CellId::new("w", "a"));
+        ledger.index.lock().insert(&id("1"), facts(&cell, "namespaces", "", "n"));
+        ledger.index.lock().insert(&id("2"), facts(&cell, "configmaps", "", "m"));
+        assert_eq!(ledger.namespace(&cell, "n").map(|(id, _)| id), Some(id("1")));
+        assert_eq!(ledger.namespace(&cell, "m"), None);
+        assert_eq!(ledger.namespace(&CellId::new("w", "b"), "n"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! What the scheduler remembers of cells and placements, so that a change finds the objects it concerns.
 
 use super::follow::Followers;
+use super::tally::Tallies;
 use crate::scheduler::cell::Cell;
 use apiserver::place::Workspace;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -29,6 +30,7 @@ pub(super) struct Index {
     plurals: HashMap<(String, String), BTreeSet<String>>,
     short: BTreeSet<Key>,
     pub(super) followers: Followers,
+    pub(super) tallies: Tallies,
     /// Everything up to this is known.
     pub(super) revision: Revision,
 }

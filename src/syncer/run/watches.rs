@@ -1,21 +1,16 @@
 //! The watches of one cell: one for each resource of which something is there because of us.
 
 use super::actual::{Actuals, Name, name_of};
+use super::follow::{self, Failures};
 use super::marks;
 use crate::controller::Mailbox;
 use crate::fleet::api::{CellError, CellEvent, CellResource};
 use crate::fleet::{CopyId, Ledger, Session};
-use futures_util::StreamExt;
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-/// How long to wait before a watch that failed is begun anew; doubled with each failure.
-const AGAIN_FIRST: Duration = Duration::from_millis(100);
-const AGAIN_MAX: Duration = Duration::from_secs(30);
 
 /// See the module. Cheap to clone.
 #[derive(Clone)]
@@ -77,54 +72,41 @@ impl Watches {
 }
 
 impl Shared {
-    /// Watches until it is stopped, or nothing of the resource is left to watch.
+    /// Watches until it is stopped.
     async fn watch(&self, resource: CellResource) {
-        let mut again = AGAIN_FIRST;
-        loop {
-            let ended = tokio::select! {
-                () = self.stop.cancelled() => return,
-                ended = self.follow(&resource) => ended,
-            };
-            match ended {
-                Ok(()) => again = AGAIN_FIRST,
-                Err(error) => {
-                    tracing::debug!(cell = %self.session.cell, kind = resource.kind, %error, "a watch ended");
-                    self.actuals.unsync(&resource);
-                    self.wake_all(&resource);
-                    tokio::select! {
-                        () = self.stop.cancelled() => return,
-                        () = tokio::time::sleep(again) => {}
-                    }
-                    again = again.saturating_mul(2).min(AGAIN_MAX);
-                }
-            }
-        }
+        let failures = Failures::default();
+        let failed = |error: &CellError| {
+            tracing::debug!(cell = %self.session.cell, kind = resource.kind, %error, "a watch ended");
+            self.actuals.unsync(&resource);
+            self.wake_all(&resource);
+        };
+        follow::over_and_over(&self.stop, &failures, || self.follow(&resource, &failures), failed).await;
     }
 
     /// Takes in what there is, and then what changes, until the watch ends.
-    async fn follow(&self, resource: &CellResource) -> Result<(), CellError> {
+    async fn follow(&self, resource: &CellResource, failures: &Failures) -> Result<(), CellError> {
         let listed = self.session.api.list(resource, &self.labels).await?;
-        for name in self.actuals.replace(resource, &listed.items) {
+        failures.end();
+        for name in self.actuals.replace(resource, &listed) {
             self.wake(resource, &name);
         }
         // Also those of which nothing is there, and nothing was.
         self.wake_all(resource);
-        let mut events = self.session.api.watch(resource, &self.labels, &listed.resource_version).await?;
-        while let Some(event) = events.next().await {
-            match event? {
-                CellEvent::Changed(object) => {
-                    if self.actuals.put(resource, &object) {
-                        self.wake(resource, &name_of(&object));
-                    }
+        let watched = (resource, self.labels.as_str());
+        follow::changes(&*self.session.api, watched, listed.resource_version, |event| match event {
+            CellEvent::Changed(object) => {
+                if self.actuals.told(resource, object) {
+                    self.wake(resource, &name_of(object));
                 }
-                CellEvent::Deleted(object) => {
-                    self.actuals.remove(resource, &object);
-                    self.wake(resource, &name_of(&object));
-                }
-                CellEvent::Bookmark => {}
             }
-        }
-        Ok(())
+            CellEvent::Deleted(object) => {
+                if self.actuals.gone(resource, object) {
+                    self.wake(resource, &name_of(object));
+                }
+            }
+            CellEvent::Bookmark(_) => {}
+        })
+        .await
     }
 
     fn wake(&self, resource: &CellResource, (namespace, name): &Name) {
