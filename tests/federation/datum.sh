@@ -31,10 +31,10 @@ hub get crd >/dev/null
 
 say "--- two projects"
 for p in alpha beta; do
-    in_workspace root create -f - <<EOF
+    hub create -f - <<EOF
 {"apiVersion": "$milo", "kind": "Project", "metadata": {"name": "$p"}, "spec": {"ownerRef": {"kind": "Organization", "name": "us"}}}
 EOF
-    in_workspace root wait --for=condition=Ready "project/$p" --timeout=5s >/dev/null
+    hub wait --for=condition=Ready "project/$p" --timeout=5s >/dev/null
     project $p apply -f "$here/compute.yaml" >/dev/null
     project $p create configmap x --from-literal "v=$p" >/dev/null
 done
@@ -61,14 +61,14 @@ for n in 1 2 3; do
         cell $n apply -f - >/dev/null
     "$hanse" cell join "pop-${cities[n]}" --cell-kubeconfig "${!kubeconfig}" --workspace root --label "$city=${cities[n]}"
 done
-in_workspace root apply -f "$here/rule.yaml" >/dev/null
+sed 's/^  workspaces: .*/  workspaces: ["root:default:*"]/' "$here/rule.yaml" | in_workspace root apply -f - >/dev/null
 for p in alpha beta; do
     project $p label configmap x $city=dfw >/dev/null
 done
 for p in alpha beta; do
     ns=$(namespace_of $p)
     until_so 10 "x of $p is in its city" equal $p cell 1 -n "$ns" get configmap x -o 'jsonpath={.data.v}'
-    equal "cluster-root_$p default x ConfigMap" cell 1 -n "$ns" get configmap x -o \
+    equal "cluster-root_default_$p default x ConfigMap" cell 1 -n "$ns" get configmap x -o \
         'jsonpath={.metadata.labels.meta\.datumapis\.com/upstream-cluster-name} {.metadata.labels.meta\.datumapis\.com/upstream-namespace} {.metadata.labels.meta\.datumapis\.com/upstream-name} {.metadata.labels.meta\.datumapis\.com/upstream-kind}' ||
         { say "its labels do not say where it comes from"; exit 1; }
 done
@@ -153,7 +153,7 @@ until_so 10 "the rule counts what it speaks for" equal "3 0 True" in_workspace r
 clean
 
 say "--- everything goes"
-for p in alpha beta; do in_workspace root delete project "$p" --timeout=120s >/dev/null; done
+for p in alpha beta; do hub delete project "$p" --timeout=120s >/dev/null; done
 for n in 1 2 3; do
     "$hanse" cell leave "pop-${cities[n]}" --workspace root
     until_so 30 "nothing of ours is left in ${cities[n]}" equal "" cell $n get configmaps,namespaces,crds -A -l federation.hanse.dev/owner -o name

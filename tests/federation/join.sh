@@ -60,7 +60,8 @@ refused "who may not even ask here is refused here" forbidden hub --as=alice get
 hub create clusterrole through --verb=get --resource=clusters.cluster.karmada.io/proxy >/dev/null
 hub create clusterrolebinding alice --clusterrole=through --user=alice >/dev/null
 refused "who may nothing there is refused there" 'cannot list resource.*configmaps' hub --as=alice get --raw "$maps"
-cell 1 create rolebinding alice --clusterrole=view --user=alice >/dev/null
+cell 1 create role reader --verb=list --resource=configmaps >/dev/null
+cell 1 create rolebinding alice --role=reader --user=alice >/dev/null
 sees() { hub --as=alice get --raw "$maps" | grep -q '"name":"y"'; }
 until_so 5 "who may see something there sees it" sees
 refused "and nothing else" 'cannot list resource.*secrets' hub --as=alice get --raw "$proxy/api/v1/namespaces/default/secrets"
