@@ -208,10 +208,10 @@ impl Scheduler {
             None => {
                 let mut record = wanted.clone();
                 record["metadata"] = json!({ "name": place.name });
-                self.client.create(&place.within, record).await?;
+                self.client.unowned().create(&place.within, record).await?;
             }
             Some(record) if !record::says(record, wanted) => {
-                self.client.merge(place, Part::Main, wanted).await?;
+                self.client.unowned().merge(place, Part::Main, wanted).await?;
             }
             Some(_) => {}
         }

@@ -74,7 +74,9 @@ impl Tally {
 fn said(placement: &Object) -> (BTreeSet<RuleId>, bool) {
     let word = |rule: &Value, key: &str| rule[key].as_str().unwrap_or_default().to_owned();
     let rules = placement.items(&["spec", "rules"]);
-    let rules = rules.map(|rule| (Workspace::new(&word(rule, "workspace")), word(rule, "name"))).collect();
+    let rules = rules.map(|rule| (Workspace::new(&word(rule, "workspace")), word(rule, "name")));
+    // Those of other dialects are in namespaces, and tell of themselves in their own way.
+    let rules = rules.filter(|(_, name)| !name.contains('/')).collect();
     (rules, placement.items(&["status", "troubles"]).next().is_some())
 }
 

@@ -7,7 +7,7 @@ use crate::controller::Mailbox;
 use crate::fleet::api::{CellError, CellEvent, CellResource};
 use crate::fleet::{CopyId, Ledger, Session};
 use parking_lot::Mutex;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -24,8 +24,9 @@ struct Shared {
     actuals: Arc<Actuals>,
     mailbox: Arc<Mailbox<CopyId>>,
     labels: String,
-    /// As many as there are kinds of copies. Held for one operation.
-    running: Mutex<HashSet<CellResource>>,
+    /// As many as there are kinds of copies, and whether the cell has told what it has of them, or that it cannot. Held
+    /// for one operation.
+    running: Mutex<HashMap<CellResource, bool>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -54,10 +55,20 @@ impl Watches {
 
     /// Watches the resource from now on, if it is not watched yet.
     pub(super) fn ensure(&self, resource: &CellResource) {
-        if self.shared.running.lock().insert(resource.clone()) {
-            let (shared, resource) = (self.shared.clone(), resource.clone());
-            self.shared.tasks.spawn(async move { shared.watch(resource).await });
+        self.begin(resource);
+    }
+
+    /// The same; whether the cell has yet to tell what it has.
+    pub(super) fn begin(&self, resource: &CellResource) -> bool {
+        let mut running = self.shared.running.lock();
+        if let Some(told) = running.get(resource) {
+            return !told;
         }
+        running.insert(resource.clone(), false);
+        drop(running);
+        let (shared, resource) = (self.shared.clone(), resource.clone());
+        self.shared.tasks.spawn(async move { shared.watch(resource).await });
+        true
     }
 
     /// Has a copy looked at again.
@@ -78,6 +89,7 @@ impl Shared {
         let failed = |error: &CellError| {
             tracing::debug!(cell = %self.session.cell, kind = resource.kind, %error, "a watch ended");
             self.actuals.unsync(&resource);
+            self.answered(&resource);
             self.wake_all(&resource);
         };
         follow::over_and_over(&self.stop, &failures, || self.follow(&resource, &failures), failed).await;
@@ -87,7 +99,9 @@ impl Shared {
     async fn follow(&self, resource: &CellResource, failures: &Failures) -> Result<(), CellError> {
         let listed = self.session.api.list(resource, &self.labels).await?;
         failures.end();
-        for name in self.actuals.replace(resource, &listed) {
+        let changed = self.actuals.replace(resource, &listed);
+        self.answered(resource);
+        for name in changed {
             self.wake(resource, &name);
         }
         // Also those of which nothing is there, and nothing was.
@@ -117,11 +131,12 @@ impl Shared {
     }
 
     fn wake_all(&self, resource: &CellResource) {
-        for id in self.ledger.in_cell(&self.session.cell) {
-            let same = |kind: &crate::fleet::CopyKind| kind.group == resource.group && kind.resource == resource.plural;
-            if self.ledger.facts(&id).is_some_and(|facts| same(&facts.kind)) {
-                self.mailbox.put(id);
-            }
+        for id in self.ledger.of_resource(&self.session.cell, &resource.group, &resource.plural) {
+            self.mailbox.put(id);
         }
+    }
+
+    fn answered(&self, resource: &CellResource) {
+        self.running.lock().insert(resource.clone(), true);
     }
 }

@@ -82,7 +82,7 @@ pub(super) struct Wishes {
 impl Wishes {
     /// What the placement of an object says about a cell.
     pub(super) async fn of(&self, id: &CopyId, session: &Session) -> Result<Option<Wish>, ApiError> {
-        let Some(placement) = records::placement(&self.client, id).await? else { return Ok(None) };
+        let Some(placement) = records::placement(&self.client, id, &session.cell)? else { return Ok(None) };
         if records::wanted(&placement, &session.cell).is_none() {
             return Ok(None);
         }
@@ -220,7 +220,7 @@ impl Wishes {
         });
         let at = namespace_place(in_cell);
         let intent = records::intent(&id, (&session.cell, &session.uid), &source, &at);
-        self.client.ensure(&records::place(&self.client, &id)?.within, intent).await
+        self.client.unowned().ensure(&records::place(&self.client, &id)?.within, intent).await
     }
 
     /// A namespace is wanted while anything is in it because of us. One that has the name of its source stays for as

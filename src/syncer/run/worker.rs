@@ -8,8 +8,8 @@ use super::upsync::Upsyncs;
 use super::watches::Watches;
 use super::wish::{Problem, STARTING, Wish, Wishes, is_definition};
 use crate::controller::{Action, Reconciler};
-use crate::fleet::api::{CellError, CellPlace};
-use crate::fleet::{CopyId, Ledger, Session};
+use crate::fleet::api::{CellError, CellPlace, CellResource};
+use crate::fleet::{CopyFacts, CopyId, Ledger, Session};
 use crate::syncer::mark::{self, Belongs};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -57,6 +57,9 @@ impl Reconciler for Worker {
         if !self.ledger.knows(Revision::ZERO) {
             return Ok(Action::After(LEARNING));
         }
+        if self.waits_for_watch(id) {
+            return Ok(Action::Done);
+        }
         let seen = self.observe(id).await?;
         let situation = Situation {
             source: records::source_of(id),
@@ -74,6 +77,17 @@ impl Reconciler for Worker {
 }
 
 impl Worker {
+    /// Whether its kind is about to be watched. What there is to do about something that is recorded cannot be known before,
+    /// and as soon as the cell has told what it has, the watch brings it back here. What was found there is not watched.
+    fn waits_for_watch(&self, id: &CopyId) -> bool {
+        let Some(CopyFacts { kind, uid, .. }) = self.ledger.facts(id) else { return false };
+        let same = |served: &&CellResource| {
+            (&served.group, &served.version, &served.plural) == (&kind.group, &kind.version, &kind.resource)
+        };
+        let served = self.session.resources();
+        !uid.is_empty() && served.iter().find(same).is_some_and(|served| self.watches.begin(served))
+    }
+
     async fn observe(&self, id: &CopyId) -> Result<Seen, ApiError> {
         let record = records::get(&self.client, id).await?;
         let wish = self.wish(id, record.as_ref()).await?;
@@ -123,7 +137,7 @@ impl Worker {
             (Step::Record, Some(wish), None) => {
                 let cell = (&self.session.cell, self.session.uid.as_str());
                 let intent = records::intent(id, cell, &wish.source, &wish.place);
-                self.client.ensure(&records::place(&self.client, id)?.within, intent).await?;
+                self.client.unowned().ensure(&records::place(&self.client, id)?.within, intent).await?;
                 // The decision may have changed before this was written: it is read anew before anything is sent.
                 Ok(Action::After(Duration::ZERO))
             }
