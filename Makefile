@@ -56,8 +56,8 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces measure \
-	build-tools test-tools tools e2e federation newcomer docs-test docs-reference deploy-test aggregation aggregation-front conformance differential server need-go
+.PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces bench-federation measure \
+	build-tools test-tools tools e2e federation federation-three federation-datum federation-join simulation newcomer docs-test docs-reference deploy-test aggregation aggregation-front conformance differential server need-go
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,6 +110,12 @@ deploy-test: tools test-tools server ## Hold the chart and the kustomization aga
 federation-three: tools test-tools server ## Federate into three real kube-apiservers from a server that is killed again and again (RACES=1000 KILLS=5)
 	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/three.sh
 
+federation-datum: tools test-tools server ## Run a platform of projects and cities on three real kube-apiservers (RACES=1000)
+	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/datum.sh
+
+federation-join: tools test-tools server ## Let three real kube-apiservers join, die and leave, and reach through to them
+	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/join.sh
+
 simulation: build-tools ## Simulate the federation with cells that fail, 1000 times over (SEEDS=1000)
 	SIMULATION_SEEDS=$(SEEDS) $(CARGO) test --release $(FEATURES) --test all simulation -- --nocapture
 
@@ -146,7 +152,7 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 	cd apiserver/generate/authorize && go run .
 	cd expression/generate && go run .
 
-bench: bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces ## Measure everything that can be measured
+bench: bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces bench-federation ## Measure everything that can be measured
 
 bench-storage: test-tools ## Measure the store against a real etcd; BENCH=--quick for a first look, BENCH=--peers=log,fjall,sled,etcd for all engines
 	$(CARGO) run --release --package bench --bin bench-storage -- $(BENCH)
@@ -165,6 +171,9 @@ bench-isolation: build ## Measure what a flood of one workspace costs another; f
 
 bench-workspaces: build ## Measure what workspaces cost, up to 100,000 of them; BENCH=--quick for a first look
 	$(CARGO) run --release --package bench --bin bench-workspaces -- $(BENCH)
+
+bench-federation: tools test-tools build ## Measure how objects get into cells and statuses back out of them; BENCH=--quick for a first look
+	TOOLS=$(TOOLS) $(CARGO) run --release --package bench --bin bench-federation -- $(BENCH)
 
 measure: build-tools ## Print how large files and functions are, and how much of it is tests
 	@$(CARGO) test --quiet --workspace $(FEATURES) --test all architecture::sizes -- --nocapture

@@ -26,22 +26,31 @@ pub struct Client {
     user: Arc<User>,
     /// Who owns what it writes.
     owner: Arc<str>,
+    /// It is kept who owns what it writes.
+    owns: bool,
 }
 
 impl Client {
     pub fn as_system(resources: Resources, name: &str) -> Self {
-        Self { resources, user: User::system(name), owner: format!("hanse-{name}").into() }
+        Self { resources, user: User::system(name), owner: format!("hanse-{name}").into(), owns: true }
     }
 
     /// Acts for somebody, who may do what they may do anyway.
     pub fn as_user(resources: Resources, user: Arc<User>) -> Self {
-        Self { resources, owner: user.name.as_str().into(), user }
+        Self { resources, owner: user.name.as_str().into(), owns: true, user }
+    }
+
+    /// The same for records that nobody else writes, and of which there are many: who owns which of their fields is not
+    /// kept, and would be half of them.
+    #[must_use]
+    pub fn unowned(&self) -> Self {
+        Self { owns: false, ..self.clone() }
     }
 
     /// Whoever acts from inside has no user agent to be known by.
     fn options(&self) -> WriteOptions {
-        let field_manager = self.owner.to_string();
-        WriteOptions { validation: FieldValidation::Ignore, field_manager, ..WriteOptions::default() }
+        let (field_manager, unowned) = (self.owner.to_string(), !self.owns);
+        WriteOptions { validation: FieldValidation::Ignore, field_manager, unowned, ..WriteOptions::default() }
     }
 
     /// What every workspace serves.

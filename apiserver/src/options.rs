@@ -187,6 +187,8 @@ pub struct WriteOptions {
     pub dry_run: bool,
     pub validation: FieldValidation,
     pub field_manager: String,
+    /// It is not kept who owns what: for what nobody but this server writes.
+    pub unowned: bool,
     pub force: Option<bool>,
     /// When nobody waits for the answer any more.
     pub deadline: Option<Deadline>,
@@ -269,6 +271,7 @@ impl WriteOptions {
             dry_run: query.get("dryRun").is_some(),
             validation,
             field_manager: given.map_or(agent, str::to_owned),
+            unowned: false,
             force: query.flag("force"),
             deadline: None,
             view: None,

@@ -102,6 +102,7 @@ fn placements() -> Value {
         ("source", source()),
         ("cells", list(&cell)),
         ("groups", list(&group)),
+        ("rules", list(&texts(&["workspace", "name"]))),
         ("terms", text()),
         ("rescheduled", text()),
         ("manner", texts(&["namespaces", "strangers", "status"])),
@@ -109,6 +110,7 @@ fn placements() -> Value {
     ]);
     let refusal = texts(&["cell", "rule", "reason"]);
     let status = object(&[
+        ("where", text()),
         ("refused", list(&refusal)),
         ("refusals", json!({ "type": "integer" })),
         ("troubles", list(&texts(&["reason", "message"]))),
@@ -123,7 +125,7 @@ fn placements() -> Value {
             ("Kind", "string", ".spec.source.kind"),
             ("Namespace", "string", ".spec.source.namespace"),
             ("Object", "string", ".spec.source.name"),
-            ("Cells", "string", ".spec.cells[*].name"),
+            ("Cells", "string", ".status.where"),
             ("Trouble", "string", ".status.troubles[0].reason"),
         ],
     })

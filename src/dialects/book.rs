@@ -257,6 +257,10 @@ impl Rulebook for Book {
         (self.paths)(workspace).unwrap_or_else(|| workspace.to_string())
     }
 
+    fn problem(&self, rule: &Object) -> Option<String> {
+        native::compile(&Value::from(rule.clone())).err().map(|error| error.to_string())
+    }
+
     fn cell(&self, object: &Object) -> Cell {
         native::cell(&Value::from(object.clone()))
     }

@@ -114,8 +114,20 @@ pub struct Listed {
 pub enum CellEvent {
     Changed(Value),
     Deleted(Value),
-    /// Nothing happened up to here.
-    Bookmark,
+    /// Nothing happened up to this version.
+    Bookmark(String),
+}
+
+impl CellEvent {
+    /// From where the watch can go on; empty if the cell does not say.
+    pub fn version(&self) -> &str {
+        match self {
+            Self::Changed(object) | Self::Deleted(object) => {
+                object["metadata"]["resourceVersion"].as_str().unwrap_or_default()
+            }
+            Self::Bookmark(version) => version,
+        }
+    }
 }
 
 pub type CellEvents = BoxStream<'static, Result<CellEvent, CellError>>;

@@ -3,14 +3,16 @@
 //! It only ever says as much as it has been told, and up to which revision that was: whoever lets something go because
 //! there is no copy asks for a revision after the decision that no copy be made.
 
+mod index;
+
 use super::cell::CellId;
 use apiserver::client::Seen;
 use apiserver::keyspace;
 use apiserver::object::Peek;
 use apiserver::place::Workspace;
+use index::Index;
 use parking_lot::Mutex;
 use serde_json::Value;
-use std::collections::{BTreeSet, HashMap};
 use storage::Revision;
 use tokio::sync::watch;
 
@@ -74,58 +76,6 @@ impl CopyFacts {
     }
 }
 
-#[derive(Debug, Default)]
-struct Index {
-    revision: Revision,
-    copies: HashMap<CopyId, CopyFacts>,
-    by_source: HashMap<String, BTreeSet<CopyId>>,
-    by_cell: HashMap<CellId, BTreeSet<CopyId>>,
-    by_namespace: HashMap<(CellId, String), BTreeSet<CopyId>>,
-    by_object: HashMap<ObjectKey, BTreeSet<CopyId>>,
-    by_uid: HashMap<(CellId, String), BTreeSet<CopyId>>,
-}
-
-/// An object of a cell: group, resource, namespace and name.
-type ObjectKey = (CellId, [String; 4]);
-
-fn object_key(facts: &CopyFacts) -> ObjectKey {
-    let CopyFacts { kind, namespace, name, .. } = facts;
-    (facts.cell.clone(), [kind.group.clone(), kind.resource.clone(), namespace.clone(), name.clone()])
-}
-
-impl Index {
-    fn remove(&mut self, id: &CopyId) -> Option<CopyFacts> {
-        let facts = self.copies.remove(id)?;
-        take(&mut self.by_source, &facts.source, id);
-        take(&mut self.by_cell, &facts.cell, id);
-        take(&mut self.by_namespace, &(facts.cell.clone(), facts.namespace.clone()), id);
-        take(&mut self.by_object, &object_key(&facts), id);
-        take(&mut self.by_uid, &(facts.cell.clone(), facts.uid.clone()), id);
-        Some(facts)
-    }
-
-    fn insert(&mut self, id: &CopyId, facts: CopyFacts) {
-        self.by_source.entry(facts.source.clone()).or_default().insert(id.clone());
-        self.by_cell.entry(facts.cell.clone()).or_default().insert(id.clone());
-        let within = (facts.cell.clone(), facts.namespace.clone());
-        self.by_namespace.entry(within).or_default().insert(id.clone());
-        self.by_object.entry(object_key(&facts)).or_default().insert(id.clone());
-        if !facts.uid.is_empty() {
-            self.by_uid.entry((facts.cell.clone(), facts.uid.clone())).or_default().insert(id.clone());
-        }
-        self.copies.insert(id.clone(), facts);
-    }
-}
-
-fn take<K: Eq + std::hash::Hash>(index: &mut HashMap<K, BTreeSet<CopyId>>, key: &K, id: &CopyId) {
-    if let Some(ids) = index.get_mut(key) {
-        ids.remove(id);
-        if ids.is_empty() {
-            index.remove(key);
-        }
-    }
-}
-
 /// See the module. It holds as much as there are copies.
 #[derive(Debug)]
 pub struct Ledger {
@@ -150,11 +100,11 @@ impl Ledger {
     /// Learns of a change of a record; answers with what it was before and what it is now.
     pub fn learn(&self, seen: &Seen) -> Option<(CopyId, Option<CopyFacts>, Option<CopyFacts>)> {
         let parts = keyspace::parse(&seen.key)?;
-        let id = CopyId { workspace: Workspace::new(parts.workspace), name: parts.name.to_owned() };
         let now = seen.now.as_ref().and_then(|version| CopyFacts::read(Peek::new(version)));
         let mut index = self.index.lock();
+        let id = CopyId { workspace: index.workspace(parts.workspace), name: parts.name.to_owned() };
         let before = index.remove(&id);
-        if let Some(facts) = now.clone() {
+        if let Some(facts) = &now {
             index.insert(&id, facts);
         }
         Some((id, before, now))
@@ -170,62 +120,109 @@ impl Ledger {
 
     /// Whether everything up to this revision is known.
     pub fn knows(&self, revision: Revision) -> bool {
-        let known = self.index.lock().revision;
-        known > Revision::ZERO && known >= revision
+        let index = self.index.lock();
+        index.is_complete() && index.revision >= revision
     }
 
     pub fn of_source(&self, uid: &str) -> Vec<CopyId> {
-        self.index.lock().by_source.get(uid).into_iter().flatten().cloned().collect()
+        self.index.lock().of_source(uid)
     }
 
     pub fn in_cell(&self, cell: &CellId) -> Vec<CopyId> {
-        self.index.lock().by_cell.get(cell).into_iter().flatten().cloned().collect()
+        self.index.lock().in_cell(cell)
     }
 
     pub fn number_in(&self, cell: &CellId) -> usize {
-        self.index.lock().by_cell.get(cell).map_or(0, BTreeSet::len)
+        self.index.lock().number_in(cell)
+    }
+
+    /// Whether anything of ours is in a namespace of a cell; `None` while not everything has been told. What is not
+    /// used any more is taken away, with all that is in it.
+    pub fn is_used(&self, cell: &CellId, namespace: &str) -> Option<bool> {
+        let index = self.index.lock();
+        index.is_complete().then(|| index.is_used(cell, namespace))
     }
 
     /// The copies in one namespace of a cell.
     pub fn in_namespace(&self, cell: &CellId, namespace: &str) -> Vec<CopyId> {
-        let key = (cell.clone(), namespace.to_owned());
-        self.index.lock().by_namespace.get(&key).into_iter().flatten().cloned().collect()
+        self.index.lock().in_namespace(cell, namespace)
     }
 
     /// The copy of a namespace in a cell.
     pub fn namespace(&self, cell: &CellId, name: &str) -> Option<(CopyId, CopyFacts)> {
         let index = self.index.lock();
-        let outside = index.by_namespace.get(&(cell.clone(), String::new()))?;
-        let named =
-            |id: &&CopyId| index.copies.get(*id).is_some_and(|facts| facts.is_namespace() && facts.name == name);
-        let id = outside.iter().find(named)?;
-        Some((id.clone(), index.copies.get(id)?.clone()))
+        let id = index.at(cell, ["", "namespaces", "", name]).into_iter().min()?;
+        let facts = index.facts(&id)?;
+        Some((id, facts))
     }
 
-    /// The records that are about one object of a cell.
+    /// The records that are about one object of a cell: group, resource, namespace and name.
     pub fn of_object(&self, cell: &CellId, object: [&str; 4]) -> Vec<CopyId> {
-        let key = (cell.clone(), object.map(str::to_owned));
-        self.index.lock().by_object.get(&key).into_iter().flatten().cloned().collect()
+        self.index.lock().at(cell, object)
     }
 
     /// The record of what has a UID in a cell.
     pub fn of_uid(&self, cell: &CellId, uid: &str) -> Option<CopyId> {
-        self.index.lock().by_uid.get(&(cell.clone(), uid.to_owned()))?.first().cloned()
+        self.index.lock().of_uid(cell, uid)
     }
 
-    /// How many copies of a resource are in a cell.
-    pub fn number_of(&self, cell: &CellId, group: &str, plural: &str) -> usize {
+    /// The copies of a resource in a cell.
+    pub fn of_resource(&self, cell: &CellId, group: &str, plural: &str) -> Vec<CopyId> {
+        self.index.lock().of_resource(cell, group, plural)
+    }
+
+    /// Whether a cell has copies of a resource; `None` while not everything has been told.
+    pub fn has_any_of(&self, cell: &CellId, group: &str, plural: &str) -> Option<bool> {
         let index = self.index.lock();
-        let facts = index.by_cell.get(cell).into_iter().flatten().filter_map(|id| index.copies.get(id));
-        facts.filter(|facts| facts.kind.group == group && facts.kind.resource == plural).count()
+        index.is_complete().then(|| !index.of_resource(cell, group, plural).is_empty())
     }
 
     pub fn facts(&self, id: &CopyId) -> Option<CopyFacts> {
-        self.index.lock().copies.get(id).cloned()
+        self.index.lock().facts(id)
     }
 
     /// Every cell with copies.
     pub fn cells(&self) -> Vec<CellId> {
-        self.index.lock().by_cell.keys().cloned().collect()
+        self.index.lock().cells()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(cell: &CellId, resource: &str, namespace: &str, name: &str) -> CopyFacts {
+        let own = |text: &str| text.to_owned();
+        let kind = CopyKind { group: String::new(), version: own("v1"), resource: own(resource), kind: String::new() };
+        let (source, uid) = (own("source"), own("uid"));
+        let (namespace, name) = (own(namespace), own(name));
+        CopyFacts { cell: cell.clone(), source, kind, namespace, name, uid, applied: true, going: false }
+    }
+
+    fn id(name: &str) -> CopyId {
+        CopyId { workspace: Workspace::new("w"), name: name.to_owned() }
+    }
+
+    #[test]
+    fn that_nothing_is_there_is_known_only_when_everything_has_been_told() {
+        let (ledger, cell) = (Ledger::default(), CellId::new("w", "a"));
+        let questions = || (ledger.is_used(&cell, "n"), ledger.has_any_of(&cell, "", "configmaps"));
+        assert_eq!(questions(), (None, None));
+        ledger.reach(Revision(7));
+        assert_eq!(questions(), (Some(false), Some(false)));
+        ledger.index.lock().insert(&id("1"), &facts(&cell, "configmaps", "n", "x"));
+        assert_eq!(questions(), (Some(true), Some(true)));
+        ledger.forget();
+        assert_eq!(questions(), (None, None), "everything is told anew");
+    }
+
+    #[test]
+    fn a_namespace_is_found_among_many_by_its_name() {
+        let (ledger, cell) = (Ledger::default(), CellId::new("w", "a"));
+        ledger.index.lock().insert(&id("1"), &facts(&cell, "namespaces", "", "n"));
+        ledger.index.lock().insert(&id("2"), &facts(&cell, "configmaps", "", "m"));
+        assert_eq!(ledger.namespace(&cell, "n").map(|(id, _)| id), Some(id("1")));
+        assert_eq!(ledger.namespace(&cell, "m"), None);
+        assert_eq!(ledger.namespace(&CellId::new("w", "b"), "n"), None);
     }
 }

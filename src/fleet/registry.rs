@@ -47,7 +47,8 @@ pub(super) fn controller(
 ) -> Controller<Registry> {
     let (fleet, ledger, cells) = (fleet.clone(), ledger.clone(), Arc::default());
     let doubts = Doubts { fleet: fleet.clone(), cells: Arc::clone(&cells) };
-    let registry = Registry { client: client.clone(), connect, fleet, ledger, doubts, pace, known: Mutex::default() };
+    let (usual, known) = (Mutex::default(), Mutex::default());
+    let registry = Registry { client: client.clone(), connect, fleet, ledger, doubts, pace, usual, known };
     let controller = Controller::new(registry).source(changes_of(client, CELLS, cell_of));
     controller.mailbox(&cells).workers(PROBED_AT_ONCE)
 }
@@ -64,6 +65,8 @@ pub(super) struct Registry {
     ledger: Arc<Ledger>,
     doubts: Doubts,
     pace: Pace,
+    /// What the last cell that was asked serves. Held for one operation.
+    usual: Mutex<Arc<[CellResource]>>,
     /// What is known of each cell. Held for one operation.
     known: Mutex<HashMap<CellId, Known>>,
 }
@@ -196,7 +199,7 @@ impl Registry {
         let (mut resources, mut said) = (None, version);
         if answer.is_ok() && (!standing.is_ready() || looks > 0 || probes % DISCOVER_EVERY == 0) {
             match discover(session).await {
-                Ok((version, found)) => (said, resources) = (version, Some(found)),
+                Ok((version, found)) => (said, resources) = (version, Some(self.shared(found))),
                 Err(error) => answer = Err(error),
             }
         }
@@ -208,6 +211,15 @@ impl Registry {
         let known = Known { standing: standing.clone(), probes, looks, version: said.clone() };
         self.known.lock().insert(session.cell.clone(), known);
         Probed { standing, version: said, resources, capacity, again: looks > 0 }
+    }
+
+    /// What a cell serves, kept once for all that serve the same: most cells of a fleet do.
+    fn shared(&self, found: Arc<[CellResource]>) -> Arc<[CellResource]> {
+        let mut usual = self.usual.lock();
+        if *usual != found {
+            *usual = found;
+        }
+        usual.clone()
     }
 
     /// A cell that cannot even be tried.

@@ -61,7 +61,9 @@ fn event(line: &[u8]) -> Result<CellEvent, CellError> {
     match tree["type"].as_str() {
         Some("ADDED" | "MODIFIED") => Ok(CellEvent::Changed(object)),
         Some("DELETED") => Ok(CellEvent::Deleted(object)),
-        Some("BOOKMARK") => Ok(CellEvent::Bookmark),
+        Some("BOOKMARK") => {
+            Ok(CellEvent::Bookmark(object["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned()))
+        }
         _ => Err(CellError::Refused {
             code: object["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(500),
             reason: object["reason"].as_str().unwrap_or_default().to_owned(),
@@ -83,14 +85,14 @@ mod tests {
     async fn events_are_lines_however_they_are_cut() {
         let found = read(&[
             "{\"type\":\"ADDED\",\"object\":{\"a\":1}}\n{\"type\":\"DEL",
-            "ETED\",\"object\":{}}\n{\"type\":\"BOOKMARK\",\"object\":{}}\n",
+            "ETED\",\"object\":{}}\n{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"7\"}}}\n",
         ])
         .await;
         let found: Vec<CellEvent> = found.into_iter().map(Result::unwrap).collect();
         let expected = [
             CellEvent::Changed(serde_json::json!({ "a": 1 })),
             CellEvent::Deleted(serde_json::json!({})),
-            CellEvent::Bookmark,
+            CellEvent::Bookmark("7".to_owned()),
         ];
         assert_eq!(found, expected);
     }

@@ -92,17 +92,25 @@ impl State {
                 now["metadata"]["uid"] = json!(format!("uid-{}", self.made));
             }
         }
-        self.set(at, now.clone());
-        Applied { object: now, created: before.is_none() }
+        Applied { object: self.set(at, now), created: before.is_none() }
     }
 
-    fn set(&mut self, at: &Place, object: Value) {
+    /// An object as of what happens next.
+    fn versioned(&self, mut object: Value) -> Value {
+        object["metadata"]["resourceVersion"] = json!((self.log.len() + 1).to_string());
+        object
+    }
+
+    fn set(&mut self, at: &Place, object: Value) -> Value {
+        let object = self.versioned(object);
         self.log.push((at.clone(), CellEvent::Changed(object.clone())));
-        self.objects.insert(at.clone(), object);
+        self.objects.insert(at.clone(), object.clone());
+        object
     }
 
     fn remove(&mut self, at: &Place) {
         if let Some(object) = self.objects.remove(at) {
+            let object = self.versioned(object);
             self.log.push((at.clone(), CellEvent::Deleted(object)));
         }
         if at[1] == "namespaces" {
@@ -160,7 +168,7 @@ impl FakeCell {
     pub(crate) fn meddle(&self, change: impl FnOnce(&mut BTreeMap<Place, Value>) -> Option<(Place, Option<Value>)>) {
         let mut state = self.state.lock();
         match change(&mut state.objects) {
-            Some((at, Some(object))) => state.set(&at, object),
+            Some((at, Some(object))) => drop(state.set(&at, object)),
             Some((at, None)) => state.remove(&at),
             None => {}
         }
@@ -240,8 +248,7 @@ impl CellApi for FakeCell {
                 let at = place(at);
                 let mut there = state.objects.get(&at).cloned().ok_or(refused(404, "NotFound"))?;
                 there["status"] = object["status"].clone();
-                state.set(&at, there.clone());
-                Ok(there)
+                Ok(state.set(&at, there))
             })
         })
     }

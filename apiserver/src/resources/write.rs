@@ -36,7 +36,7 @@ pub(super) struct How<'a> {
 
 impl<'a> How<'a> {
     pub(super) fn of(options: &'a WriteOptions, told: &'a Told) -> Self {
-        let author = Author::Named(&options.field_manager);
+        let author = if options.unowned { Author::Settled } else { Author::Named(&options.field_manager) };
         Self { author, dry_run: options.dry_run, options: &told.options, told, view: options.view.as_ref() }
     }
 

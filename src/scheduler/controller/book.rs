@@ -45,6 +45,9 @@ pub trait Rulebook: Send + Sync + 'static {
     /// What people call a workspace; its id, if it has no other name.
     fn path_of(&self, workspace: &Workspace) -> String;
 
+    /// Why a rule cannot be followed, if it cannot.
+    fn problem(&self, rule: &Object) -> Option<String>;
+
     /// What is known of a cell, read from its object.
     fn cell(&self, object: &Object) -> Cell;
 }

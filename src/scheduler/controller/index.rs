@@ -1,9 +1,11 @@
 //! What the scheduler remembers of cells and placements, so that a change finds the objects it concerns.
 
 use super::follow::Followers;
+use super::tally::Tallies;
 use crate::scheduler::cell::Cell;
 use apiserver::place::Workspace;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use storage::{Key, Revision};
 
 /// How a cell differs from what was known of it.
@@ -21,6 +23,8 @@ pub(super) struct Index {
     /// Everything there was has been told.
     pub(super) complete: bool,
     cells: HashMap<Workspace, BTreeMap<String, Cell>>,
+    /// The same for those who decide, made when it is asked for: there are more decisions than changes of cells.
+    at_hand: HashMap<Workspace, Arc<[Cell]>>,
     /// The placements of an object, by the UIDs they are of: more than one when it was deleted and made anew.
     placements: HashMap<Key, BTreeSet<String>>,
     /// How many copies there are of an object, by its UID.
@@ -29,6 +33,7 @@ pub(super) struct Index {
     plurals: HashMap<(String, String), BTreeSet<String>>,
     short: BTreeSet<Key>,
     pub(super) followers: Followers,
+    pub(super) tallies: Tallies,
     /// Everything up to this is known.
     pub(super) revision: Revision,
 }
@@ -36,6 +41,7 @@ pub(super) struct Index {
 impl Index {
     /// What changed that matters.
     pub(super) fn learn_cell(&mut self, workspace: &Workspace, name: &str, cell: Option<Cell>) -> CellChange {
+        self.at_hand.remove(workspace);
         let beside = self.cells.entry(workspace.clone()).or_default();
         let before = match cell.clone() {
             None => beside.remove(name),
@@ -62,8 +68,13 @@ impl Index {
         self.short.iter().cloned().collect()
     }
 
-    pub(super) fn cells_of(&self, workspace: &Workspace) -> Vec<Cell> {
-        self.cells.get(workspace).into_iter().flat_map(BTreeMap::values).cloned().collect()
+    pub(super) fn cells_of(&mut self, workspace: &Workspace) -> Arc<[Cell]> {
+        if let Some(cells) = self.at_hand.get(workspace) {
+            return cells.clone();
+        }
+        let cells: Arc<[Cell]> = self.cells.get(workspace).into_iter().flat_map(BTreeMap::values).cloned().collect();
+        self.at_hand.insert(workspace.clone(), cells.clone());
+        cells
     }
 
     pub(super) fn learn_kind(&mut self, group: &str, kind: &str, plural: &str) {

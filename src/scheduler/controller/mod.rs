@@ -7,7 +7,9 @@ mod book;
 mod follow;
 mod index;
 mod record;
+mod rules;
 mod source;
+mod tally;
 mod workload;
 
 pub use book::{Bound, Concern, Rulebook};
@@ -44,8 +46,11 @@ const LAG: Duration = Duration::from_millis(5);
 /// Starts to place the objects of all workspaces, as `hub`. Ends when `stop` is cancelled.
 pub fn start(client: &Client, hub: &str, book: &Arc<dyn Rulebook>, tasks: &TaskTracker, stop: &CancellationToken) {
     let index = Arc::new(Mutex::new(Index::default()));
-    let source = Everything { client: client.clone(), book: book.clone(), index: index.clone(), since: Revision::ZERO };
-    let scheduler = Scheduler { client: client.clone(), hub: hub.to_owned(), book: book.clone(), index };
+    let told = Arc::default();
+    tasks.spawn(rules::controller(client, book, &index, &told).run(stop.clone()));
+    let (book, since) = (book.clone(), Revision::ZERO);
+    let source = Everything { client: client.clone(), book: book.clone(), index: index.clone(), rules: told, since };
+    let scheduler = Scheduler { client: client.clone(), hub: hub.to_owned(), book, index };
     let controller = Controller::new(scheduler).source(source).workers(DECIDED_AT_ONCE);
     tasks.spawn(controller.run(stop.clone()));
 }
@@ -128,8 +133,10 @@ impl Scheduler {
         if somewhere && self.hold(at, source).await? == Changed::Meanwhile {
             return Ok(Retired::Waiting);
         }
+        let names = rules.iter().map(|Bound { home, rule }| (home.clone(), rule.name.clone())).collect();
         let rules: Vec<_> = rules.into_iter().map(|bound| bound.rule).collect();
         let how = How {
+            names,
             rules: &rules,
             manner: led.1.filter(|_| rules.is_empty()).unwrap_or_else(|| Manner::of(&rules)),
             references: self.references(at, &tree, &rules)?,
@@ -201,10 +208,10 @@ impl Scheduler {
             None => {
                 let mut record = wanted.clone();
                 record["metadata"] = json!({ "name": place.name });
-                self.client.create(&place.within, record).await?;
+                self.client.unowned().create(&place.within, record).await?;
             }
             Some(record) if !record::says(record, wanted) => {
-                self.client.merge(place, Part::Main, wanted).await?;
+                self.client.unowned().merge(place, Part::Main, wanted).await?;
             }
             Some(_) => {}
         }

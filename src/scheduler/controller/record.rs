@@ -1,5 +1,6 @@
 //! Placements as objects: how a decision is written down and read back.
 
+use super::tally::RuleId;
 use crate::apis::definitions::RESCHEDULE;
 use crate::apis::fnv;
 use crate::scheduler::rule::{Namespaces, Rule, Strangers};
@@ -7,10 +8,13 @@ use crate::scheduler::{Because, Before, Placement, Target, Terms};
 use apiserver::object::Object;
 use apiserver::place::{ObjectRef, Workspace};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Refusals that are written down of one object: enough to understand a decision, not as many as there are cells.
 const REFUSED_MAX: usize = 20;
+
+/// Cells that are named in a column.
+const NAMED_MAX: usize = 5;
 
 /// In what manner copies are in cells, as far as those who follow each other have to agree about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +65,8 @@ pub(super) fn source(at: &ObjectRef, object: &Object) -> Value {
 
 /// What else is written down with a decision.
 pub(super) struct How<'a> {
+    /// The rules that speak for the object, and the workspaces that they are in.
+    pub(super) names: BTreeSet<RuleId>,
     pub(super) rules: &'a [Rule],
     pub(super) manner: Manner,
     pub(super) references: Vec<Value>,
@@ -89,9 +95,10 @@ pub(super) fn write(source: Value, decided: &[Decided], how: &How<'_>) -> Value 
             |trouble: &crate::scheduler::Trouble| json!({ "reason": trouble.reason(), "message": trouble.to_string() });
         troubles.extend(placement.troubles.iter().map(told));
     }
-    let status = json!({ "refused": refused, "refusals": refusals, "troubles": troubles });
+    let status = json!({ "where": told(&cells), "refused": refused, "refusals": refusals, "troubles": troubles });
+    let rules = how.names.iter().map(|(home, name)| json!({ "workspace": home.as_str(), "name": name }));
     let spec = json!({
-        "source": source, "cells": cells, "groups": groups, "terms": terms(how.rules),
+        "source": source, "cells": cells, "groups": groups, "rules": rules.collect::<Vec<_>>(), "terms": terms(how.rules),
         "manner": how.manner.told(), "references": how.references, "rescheduled": how.rescheduled,
     });
     json!({ "spec": spec, "status": status })
@@ -100,9 +107,19 @@ pub(super) fn write(source: Value, decided: &[Decided], how: &How<'_>) -> Value 
 /// Nothing is wanted anywhere any more.
 pub(super) fn withdrawn(record: &Object) -> Value {
     let source = record.pointer(&["spec", "source"]).cloned().unwrap_or_default();
-    let status = json!({ "refused": [], "refusals": 0, "troubles": [] });
-    let spec = json!({ "source": source, "cells": [], "groups": [], "terms": "", "references": [] });
+    let status = json!({ "where": "", "refused": [], "refusals": 0, "troubles": [] });
+    let spec = json!({ "source": source, "cells": [], "groups": [], "rules": [], "terms": "", "references": [] });
     json!({ "spec": spec, "status": status })
+}
+
+/// The names of cells as a column shows them: a column is one text.
+fn told(cells: &[Value]) -> String {
+    let mut told: Vec<&str> = cells.iter().filter_map(|cell| cell["name"].as_str()).take(NAMED_MAX).collect();
+    let more = format!("+{}", cells.len().saturating_sub(NAMED_MAX));
+    if cells.len() > NAMED_MAX {
+        told.push(&more);
+    }
+    told.join(",")
 }
 
 /// Changes when anything does that copies are made by, so that those who make them notice.
@@ -167,4 +184,19 @@ pub(super) fn says(record: &Object, wanted: &Value) -> bool {
 
 pub(super) fn is_empty(record: &Object) -> bool {
     record.items(&["spec", "cells"]).next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_names_a_few_cells_and_counts_the_others() {
+        let cells =
+            |number: usize| -> Vec<Value> { (0..number).map(|at| json!({ "name": format!("c{at}") })).collect() };
+        assert_eq!(told(&cells(0)), "");
+        assert_eq!(told(&cells(2)), "c0,c1");
+        assert_eq!(told(&cells(5)), "c0,c1,c2,c3,c4");
+        assert_eq!(told(&cells(100)), "c0,c1,c2,c3,c4,+95");
+    }
 }

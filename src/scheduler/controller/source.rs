@@ -3,9 +3,10 @@
 use super::book::{Concern, Rulebook};
 use super::follow;
 use super::index::{CellChange, Index};
+use super::tally::RuleId;
 use crate::apis::change;
 use crate::apis::definitions::{CELLS, COPIES, GROUP, PLACEMENTS};
-use crate::controller::Source;
+use crate::controller::{Mailbox, Source};
 use apiserver::catalog::ResourceDef;
 use apiserver::client::{Client, Follow, Seen};
 use apiserver::error::ApiError;
@@ -26,6 +27,8 @@ pub(super) struct Everything {
     pub(super) client: Client,
     pub(super) book: Arc<dyn Rulebook>,
     pub(super) index: Arc<Mutex<Index>>,
+    /// Rules of which there is something to tell.
+    pub(super) rules: Arc<Mailbox<RuleId>>,
     /// The revision of what there was to begin with.
     pub(super) since: Revision,
 }
@@ -135,11 +138,13 @@ impl Everything {
         let record = object(seen.now.as_ref());
         let leader = record.as_ref().map(|record| follow::leader(record, key_of));
         let is_short = |trouble: &Value| trouble["reason"] == "NotEnoughCapacity";
-        let is_short = record.is_some_and(|record| record.items(&["status", "troubles"]).any(is_short));
+        let is_short = record.as_ref().is_some_and(|record| record.items(&["status", "troubles"]).any(is_short));
         let mut index = self.index.lock();
         index.learn_short(&source, is_short);
         index.learn_placement(&source, uid, seen.now.is_some());
-        let concerned = index.followers.learn((workspace.clone(), uid.to_owned()), leader);
+        let id = (workspace.clone(), uid.to_owned());
+        index.tallies.learn(id.clone(), record.as_ref()).into_iter().for_each(|rule| self.rules.put(rule));
+        let concerned = index.followers.learn(id, leader);
         concerned.into_iter().chain([source]).collect()
     }
 

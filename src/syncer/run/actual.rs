@@ -1,7 +1,7 @@
 //! What is in a cell because of us, as its watches tell.
 
 use super::marks;
-use crate::fleet::api::CellResource;
+use crate::fleet::api::{CellResource, Listed};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -57,71 +57,104 @@ pub(super) enum Known {
 #[derive(Debug, Default)]
 pub(super) struct Actuals {
     /// Guards nothing but itself, and is held for one question.
-    state: Mutex<State>,
+    state: Mutex<HashMap<CellResource, State>>,
 }
 
-/// An object as of a version of it.
+/// What is known of one resource. The answer to a request may come before or after a watch has told of the same change,
+/// or of later ones: which is the later one is told by their versions.
+#[derive(Debug, Default)]
+struct State {
+    objects: HashMap<Name, Versioned>,
+    /// The watch has told of everything up to this version.
+    reached: Option<u64>,
+    synced: bool,
+}
+
+/// An object as of a version of it; versions that cannot be compared are none.
 type Versioned = (Option<u64>, Actual);
 
 fn versioned(object: &Value) -> Versioned {
-    let version = object["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok());
-    (version, Actual::read(object))
+    (version(object["metadata"]["resourceVersion"].as_str().unwrap_or_default()), Actual::read(object))
 }
 
-#[derive(Debug, Default)]
-struct State {
-    objects: HashMap<CellResource, HashMap<Name, Versioned>>,
-    synced: HashSet<CellResource>,
+fn version(text: &str) -> Option<u64> {
+    text.parse().ok()
+}
+
+fn is_later(one: Option<u64>, than: Option<u64>) -> bool {
+    one.zip(than).is_some_and(|(one, than)| one > than)
+}
+
+impl State {
+    /// Whether anything changed that matters.
+    fn put(&mut self, name: Name, now: Versioned) -> bool {
+        let before = self.objects.get(&name);
+        if before.is_some_and(|known| is_later(known.0, now.0)) {
+            return false;
+        }
+        let changed = before.map(|(_, actual)| actual) != Some(&now.1);
+        self.objects.insert(name, now);
+        changed
+    }
 }
 
 impl Actuals {
     pub(super) fn at(&self, resource: &CellResource, name: &Name) -> Known {
         let state = self.state.lock();
-        if !state.synced.contains(resource) {
-            return Known::Nothing;
-        }
-        let found = state.objects.get(resource).and_then(|objects| objects.get(name));
-        found.map_or(Known::Absent, |(_, actual)| Known::Present(actual.clone()))
+        let Some(of_kind) = state.get(resource).filter(|of_kind| of_kind.synced) else { return Known::Nothing };
+        of_kind.objects.get(name).map_or(Known::Absent, |(_, actual)| Known::Present(actual.clone()))
     }
 
     /// Takes in everything there is of a resource; answers with the names of what is not as it was.
-    pub(super) fn replace(&self, resource: &CellResource, objects: &[Value]) -> Vec<Name> {
-        let now: HashMap<Name, Versioned> = objects.iter().map(|object| (name_of(object), versioned(object))).collect();
+    pub(super) fn replace(&self, resource: &CellResource, listed: &Listed) -> Vec<Name> {
+        let now: HashMap<Name, Versioned> =
+            listed.items.iter().map(|object| (name_of(object), versioned(object))).collect();
+        let now = State { objects: now, reached: version(&listed.resource_version), synced: true };
         let mut state = self.state.lock();
-        state.synced.insert(resource.clone());
-        let before = state.objects.insert(resource.clone(), now.clone()).unwrap_or_default();
-        let names: HashSet<&Name> = before.keys().chain(now.keys()).collect();
-        let actual = |of: &'_ HashMap<Name, Versioned>, name: &Name| of.get(name).map(|(_, actual)| actual.clone());
-        names.into_iter().filter(|name| actual(&before, name) != actual(&now, name)).cloned().collect()
+        let known = state.entry(resource.clone()).or_default();
+        let before = std::mem::replace(known, now);
+        let names: HashSet<&Name> = before.objects.keys().chain(known.objects.keys()).collect();
+        let actual = |of: &'_ State, name: &Name| of.objects.get(name).map(|(_, actual)| actual.clone());
+        names.into_iter().filter(|name| actual(&before, name) != actual(known, name)).cloned().collect()
     }
 
-    /// Whether anything changed that matters.
-    ///
-    /// The answer to an apply may come after a watch has told of a later change; what is older than what is known is not
-    /// taken in, or that change would be forgotten.
-    pub(super) fn put(&self, resource: &CellResource, object: &Value) -> bool {
+    /// Takes in what a watch tells; whether anything changed that matters.
+    pub(super) fn told(&self, resource: &CellResource, object: &Value) -> bool {
         let now = versioned(object);
         let mut state = self.state.lock();
-        let objects = state.objects.entry(resource.clone()).or_default();
-        let before = objects.get(&name_of(object));
-        let is_later = |known: &Versioned| known.0.zip(now.0).is_some_and(|(known, now)| known > now);
-        if before.is_some_and(|known| known.1.uid == now.1.uid && is_later(known)) {
-            return false;
-        }
-        let changed = before.map(|(_, actual)| actual) != Some(&now.1);
-        objects.insert(name_of(object), now);
-        changed
+        let known = state.entry(resource.clone()).or_default();
+        known.reached = now.0.or(known.reached);
+        known.put(name_of(object), now)
     }
 
-    pub(super) fn remove(&self, resource: &CellResource, object: &Value) {
-        if let Some(objects) = self.state.lock().objects.get_mut(resource) {
-            objects.remove(&name_of(object));
+    /// Takes in what a cell answers. What the watch has gone past and does not show any more has gone meanwhile.
+    pub(super) fn answered(&self, resource: &CellResource, object: &Value) {
+        let (name, now) = (name_of(object), versioned(object));
+        let mut state = self.state.lock();
+        let known = state.entry(resource.clone()).or_default();
+        if known.objects.contains_key(&name) || now.0.is_none() || is_later(now.0, known.reached) {
+            known.put(name, now);
         }
+    }
+
+    /// Takes in that a watch tells of the end of an object; whether that matters: it may have been made anew since.
+    pub(super) fn gone(&self, resource: &CellResource, object: &Value) -> bool {
+        let (name, at) = (name_of(object), versioned(object).0);
+        let mut state = self.state.lock();
+        let known = state.entry(resource.clone()).or_default();
+        known.reached = at.or(known.reached);
+        if known.objects.get(&name).is_some_and(|known| is_later(known.0, at)) {
+            return false;
+        }
+        known.objects.remove(&name);
+        true
     }
 
     /// Nobody watches any more.
     pub(super) fn unsync(&self, resource: &CellResource) {
-        self.state.lock().synced.remove(resource);
+        if let Some(known) = self.state.lock().get_mut(resource) {
+            known.synced = false;
+        }
     }
 }
 
@@ -130,30 +163,66 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    #[test]
-    fn what_is_known_is_never_replaced_by_what_was_before_it() {
-        let deployments = CellResource {
+    fn deployments() -> CellResource {
+        CellResource {
             group: "apps".to_owned(),
             version: "v1".to_owned(),
             plural: "deployments".to_owned(),
             kind: "Deployment".to_owned(),
             namespaced: true,
-        };
-        let object = |uid: &str, version: &str, ready: i64| {
-            json!({ "status": { "readyReplicas": ready },
+        }
+    }
+
+    fn object(uid: &str, version: &str, ready: i64) -> Value {
+        json!({ "status": { "readyReplicas": ready },
             "metadata": { "namespace": "n", "name": "web", "uid": uid, "resourceVersion": version } })
-        };
+    }
+
+    /// With one object in it, as of version 7.
+    fn actuals() -> Actuals {
         let actuals = Actuals::default();
-        actuals.replace(&deployments, &[object("u", "7", 3)]);
-        let put = |uid: &str, version: &str, ready: i64| actuals.put(&deployments, &object(uid, version, ready));
-        assert!(put("u", "9", 4), "a watch tells of a later change");
-        assert!(!put("u", "8", 3), "before the answer to what caused it comes");
-        let Known::Present(known) = actuals.at(&deployments, &("n".to_owned(), "web".to_owned())) else {
-            panic!("gone")
-        };
-        assert_eq!(known.status, Some(json!({ "readyReplicas": 4 })));
-        assert!(!put("u", "10", 4), "nothing that matters");
-        assert!(put("v", "8", 1), "another object of that name");
-        assert!(put("v", "odd", 2), "who counts otherwise is believed");
+        let listed = Listed { items: vec![object("u", "7", 3)], resource_version: "7".to_owned() };
+        actuals.replace(&deployments(), &listed);
+        actuals
+    }
+
+    fn known(actuals: &Actuals) -> Option<(String, i64)> {
+        match actuals.at(&deployments(), &("n".to_owned(), "web".to_owned())) {
+            Known::Present(actual) => Some((actual.uid, actual.status?["readyReplicas"].as_i64()?)),
+            Known::Absent | Known::Nothing => None,
+        }
+    }
+
+    #[test]
+    fn what_is_known_is_never_replaced_by_what_was_before_it() {
+        let actuals = actuals();
+        let told = |uid: &str, version: &str, ready: i64| actuals.told(&deployments(), &object(uid, version, ready));
+        assert!(told("u", "9", 4), "a watch tells of a later change");
+        actuals.answered(&deployments(), &object("u", "8", 3));
+        assert_eq!(known(&actuals), Some(("u".to_owned(), 4)), "before the answer to what caused it comes");
+        assert!(!told("u", "10", 4), "nothing that matters");
+        assert!(told("v", "12", 1), "another object of that name");
+        assert!(told("v", "odd", 2), "who counts otherwise is believed");
+    }
+
+    #[test]
+    fn what_was_made_anew_is_not_gone_because_its_predecessor_is() {
+        let actuals = actuals();
+        actuals.answered(&deployments(), &object("v", "9", 1));
+        assert!(!actuals.gone(&deployments(), &object("u", "8", 3)), "told late");
+        assert_eq!(known(&actuals), Some(("v".to_owned(), 1)));
+        assert!(actuals.gone(&deployments(), &object("v", "10", 1)));
+        assert_eq!(known(&actuals), None);
+    }
+
+    #[test]
+    fn what_is_gone_does_not_come_back_with_an_answer_that_was_late() {
+        let actuals = actuals();
+        assert!(actuals.told(&deployments(), &object("u", "8", 4)));
+        assert!(actuals.gone(&deployments(), &object("u", "9", 4)));
+        actuals.answered(&deployments(), &object("u", "8", 4));
+        assert_eq!(known(&actuals), None);
+        actuals.answered(&deployments(), &object("v", "11", 1));
+        assert_eq!(known(&actuals), Some(("v".to_owned(), 1)), "made anew, and the watch has yet to tell");
     }
 }

@@ -4,7 +4,7 @@ use super::records;
 use crate::apis::change;
 use crate::apis::definitions::{CELLS, COPIES, GROUP, PLACEMENTS};
 use crate::controller::{Mailbox, Source};
-use crate::fleet::{CellId, CopyFacts, CopyId, Ledger};
+use crate::fleet::{CellId, CopyFacts, CopyId, CopyKind, Ledger};
 use crate::scheduler::controller::manner_of;
 use apiserver::client::{Client, Follow, Seen};
 use apiserver::keyspace::{self, Parts};
@@ -16,6 +16,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::sync::Arc;
 use storage::{Key, ReadError, Revision, Version};
+
+/// Group and plural of what defines kinds.
+const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
 
 /// Where each cell's worker, and whoever reports on sources, finds what to look at. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -109,10 +112,14 @@ impl Dispatch {
         let source = records::source_of(&id).to_owned();
         self.post.reports.put((id.workspace.clone(), source));
         match (before, now) {
-            (None, Some(facts)) => self.post.put(&facts.cell, id),
+            (None, Some(facts)) => {
+                self.wake_others(&facts);
+                self.post.put(&facts.cell, id);
+            }
             (Some(before), None) => {
-                // Somebody else may have taken it away; and its namespace may be empty now.
+                // Somebody else may have taken it away; and its namespace may be empty now, or its definition not needed.
                 self.wake_namespace(&before);
+                self.wake_definition(&before);
                 self.post.put(&before.cell, id);
             }
             (Some(before), Some(now)) if now.going && !before.going => self.post.put(&now.cell, id),
@@ -133,6 +140,24 @@ impl Dispatch {
         if copy.is_namespace() {
             for inside in self.ledger.in_namespace(&copy.cell, &copy.name) {
                 self.post.put(&copy.cell, inside);
+            }
+        }
+    }
+
+    /// The definition of a kind waits for the last of its objects.
+    fn wake_definition(&self, copy: &CopyFacts) {
+        let CopyKind { group, resource, .. } = &copy.kind;
+        let definition = format!("{resource}.{group}");
+        for id in self.ledger.of_object(&copy.cell, [DEFINITIONS.0, DEFINITIONS.1, "", &definition]) {
+            self.post.put(&copy.cell, id);
+        }
+    }
+
+    /// A definition that is to go is left to whoever else comes to need it.
+    fn wake_others(&self, copy: &CopyFacts) {
+        if (copy.kind.group.as_str(), copy.kind.resource.as_str()) == DEFINITIONS {
+            for id in self.ledger.of_object(&copy.cell, [DEFINITIONS.0, DEFINITIONS.1, "", &copy.name]) {
+                self.post.put(&copy.cell, id);
             }
         }
     }

@@ -5,6 +5,7 @@
 
 mod actual;
 mod dispatch;
+mod follow;
 mod marks;
 mod namespace;
 mod records;

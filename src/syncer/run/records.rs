@@ -6,10 +6,12 @@ use crate::fleet::api::{CellPlace, CellResource};
 use crate::fleet::{CellId, CopyId};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
-use apiserver::object::Object;
+use apiserver::object::{Object, Peek};
 use apiserver::place::{Collection, ObjectRef, Workspace};
 use apiserver::strategy::Part;
+use serde::Deserialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Says that an object was there before us, and is not ours.
 pub(super) const FOUND: &str = "Found";
@@ -46,16 +48,51 @@ pub(super) async fn get(client: &Client, id: &CopyId) -> Result<Option<Object>, 
     client.get(&place(client, id)?).await
 }
 
-pub(super) async fn placement(client: &Client, id: &CopyId) -> Result<Option<Object>, ApiError> {
-    placement_of(client, &id.workspace, source_of(id)).await
+/// The placement of an object as one cell sees it. There may be very many cells: of the others nothing is read, unless
+/// something is divided that takes knowing them.
+pub(super) fn placement(client: &Client, id: &CopyId, cell: &CellId) -> Result<Option<Object>, ApiError> {
+    let Some(bytes) = client.glance(&placement_place(client, &id.workspace, source_of(id))?)? else {
+        return Ok(None);
+    };
+    let placement = Peek::of(&bytes);
+    if placement.text(&["spec", "source", "kind"]).is_some_and(|kind| kind == "Job") {
+        return Ok(Object::parse(&bytes).ok());
+    }
+    let part = |key: &str| placement.value::<Value>(&["spec", key]).unwrap_or_default();
+    let cells: Vec<Choice<'_>> =
+        placement.raw(&["spec", "cells"]).and_then(|raw| serde_json::from_slice(raw).ok()).unwrap_or_default();
+    let is_ours = |choice: &Choice<'_>| choice.name == cell.name && choice.workspace == cell.workspace.as_str();
+    let ours: Vec<Value> = cells.into_iter().filter(is_ours).map(Choice::told).collect();
+    let spec = json!({ "source": part("source"), "manner": part("manner"), "cells": ours });
+    Ok(Object::try_from(json!({ "spec": spec })).ok())
 }
 
-pub(super) async fn placement_of(
-    client: &Client,
-    workspace: &Workspace,
-    uid: &str,
-) -> Result<Option<Object>, ApiError> {
-    client.get(&client.at(PLACEMENTS, workspace, None)?.object(uid)).await
+/// An entry of a placement.
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    workspace: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(default)]
+    replicas: Option<i64>,
+    #[serde(default)]
+    because: Vec<String>,
+}
+
+impl Choice<'_> {
+    fn told(self) -> Value {
+        let mut told = json!({ "workspace": self.workspace, "name": self.name, "because": self.because });
+        if let Some(replicas) = self.replicas {
+            told["replicas"] = json!(replicas);
+        }
+        told
+    }
+}
+
+/// Where the placement of what has this UID is.
+pub(super) fn placement_place(client: &Client, workspace: &Workspace, uid: &str) -> Result<ObjectRef, ApiError> {
+    Ok(client.at(PLACEMENTS, workspace, None)?.object(uid))
 }
 
 /// The entry of a placement for a cell.
@@ -134,7 +171,7 @@ pub(super) async fn tell(client: &Client, record: &Object, id: &CopyId, status: 
         }
     }
     let Ok(told) = Object::try_from(told) else { return Ok(()) };
-    match client.update(&place(client, id)?, Part::Main, told).await {
+    match client.unowned().update(&place(client, id)?, Part::Main, told).await {
         Err(error) if error.code() != 404 => Err(error),
         _ => Ok(()),
     }

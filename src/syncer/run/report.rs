@@ -8,7 +8,7 @@ use crate::scheduler::controller::Rulebook;
 use crate::syncer::reduce::{CellStatus, Manner, reduce};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
-use apiserver::object::{Object, timestamp};
+use apiserver::object::{Object, Peek, timestamp};
 use apiserver::place::{ObjectRef, Workspace};
 use apiserver::strategy::Part;
 use serde_json::{Value, json};
@@ -50,11 +50,16 @@ impl Reconciler for Reporter {
     }
 
     async fn reconcile(&self, (workspace, uid): &SourceId) -> Result<Action, ApiError> {
-        let Some(placement) = records::placement_of(&self.client, workspace, uid).await? else {
-            return Ok(Action::Done);
-        };
-        let named = placement.pointer(&["spec", "source"]).cloned().unwrap_or_default();
+        let place = records::placement_place(&self.client, workspace, uid)?;
+        let Some(bytes) = self.client.glance(&place)? else { return Ok(Action::Done) };
+        let named: Value = Peek::of(&bytes).value(&["spec", "source"]).unwrap_or_default();
         let Some(at) = records::source_place(&self.client, workspace, &named) else { return Ok(Action::Done) };
+        // Most of what there is has no status, and is where it should be.
+        let troubles: Vec<Value> = Peek::of(&bytes).value(&["status", "troubles"]).unwrap_or_default();
+        if troubles.is_empty() && !at.resource().has_status() {
+            return Ok(Action::Done);
+        }
+        let Ok(placement) = Object::parse(&bytes) else { return Ok(Action::Done) };
         let source = self.client.get(&at).await?.filter(|source| source.uid() == uid);
         let Some(source) = source else { return Ok(Action::Done) };
         self.complain(&at, &source, &placement).await?;

@@ -1,21 +1,16 @@
 //! The watches of one cell: one for each resource of which something is there because of us.
 
 use super::actual::{Actuals, Name, name_of};
+use super::follow::{self, Failures};
 use super::marks;
 use crate::controller::Mailbox;
 use crate::fleet::api::{CellError, CellEvent, CellResource};
 use crate::fleet::{CopyId, Ledger, Session};
-use futures_util::StreamExt;
 use parking_lot::Mutex;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-/// How long to wait before a watch that failed is begun anew; doubled with each failure.
-const AGAIN_FIRST: Duration = Duration::from_millis(100);
-const AGAIN_MAX: Duration = Duration::from_secs(30);
 
 /// See the module. Cheap to clone.
 #[derive(Clone)]
@@ -29,8 +24,9 @@ struct Shared {
     actuals: Arc<Actuals>,
     mailbox: Arc<Mailbox<CopyId>>,
     labels: String,
-    /// As many as there are kinds of copies. Held for one operation.
-    running: Mutex<HashSet<CellResource>>,
+    /// As many as there are kinds of copies, and whether the cell has told what it has of them, or that it cannot. Held
+    /// for one operation.
+    running: Mutex<HashMap<CellResource, bool>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -59,10 +55,20 @@ impl Watches {
 
     /// Watches the resource from now on, if it is not watched yet.
     pub(super) fn ensure(&self, resource: &CellResource) {
-        if self.shared.running.lock().insert(resource.clone()) {
-            let (shared, resource) = (self.shared.clone(), resource.clone());
-            self.shared.tasks.spawn(async move { shared.watch(resource).await });
+        self.begin(resource);
+    }
+
+    /// The same; whether the cell has yet to tell what it has.
+    pub(super) fn begin(&self, resource: &CellResource) -> bool {
+        let mut running = self.shared.running.lock();
+        if let Some(told) = running.get(resource) {
+            return !told;
         }
+        running.insert(resource.clone(), false);
+        drop(running);
+        let (shared, resource) = (self.shared.clone(), resource.clone());
+        self.shared.tasks.spawn(async move { shared.watch(resource).await });
+        true
     }
 
     /// Has a copy looked at again.
@@ -77,54 +83,44 @@ impl Watches {
 }
 
 impl Shared {
-    /// Watches until it is stopped, or nothing of the resource is left to watch.
+    /// Watches until it is stopped.
     async fn watch(&self, resource: CellResource) {
-        let mut again = AGAIN_FIRST;
-        loop {
-            let ended = tokio::select! {
-                () = self.stop.cancelled() => return,
-                ended = self.follow(&resource) => ended,
-            };
-            match ended {
-                Ok(()) => again = AGAIN_FIRST,
-                Err(error) => {
-                    tracing::debug!(cell = %self.session.cell, kind = resource.kind, %error, "a watch ended");
-                    self.actuals.unsync(&resource);
-                    self.wake_all(&resource);
-                    tokio::select! {
-                        () = self.stop.cancelled() => return,
-                        () = tokio::time::sleep(again) => {}
-                    }
-                    again = again.saturating_mul(2).min(AGAIN_MAX);
-                }
-            }
-        }
+        let failures = Failures::default();
+        let failed = |error: &CellError| {
+            tracing::debug!(cell = %self.session.cell, kind = resource.kind, %error, "a watch ended");
+            self.actuals.unsync(&resource);
+            self.answered(&resource);
+            self.wake_all(&resource);
+        };
+        follow::over_and_over(&self.stop, &failures, || self.follow(&resource, &failures), failed).await;
     }
 
     /// Takes in what there is, and then what changes, until the watch ends.
-    async fn follow(&self, resource: &CellResource) -> Result<(), CellError> {
+    async fn follow(&self, resource: &CellResource, failures: &Failures) -> Result<(), CellError> {
         let listed = self.session.api.list(resource, &self.labels).await?;
-        for name in self.actuals.replace(resource, &listed.items) {
+        failures.end();
+        let changed = self.actuals.replace(resource, &listed);
+        self.answered(resource);
+        for name in changed {
             self.wake(resource, &name);
         }
         // Also those of which nothing is there, and nothing was.
         self.wake_all(resource);
-        let mut events = self.session.api.watch(resource, &self.labels, &listed.resource_version).await?;
-        while let Some(event) = events.next().await {
-            match event? {
-                CellEvent::Changed(object) => {
-                    if self.actuals.put(resource, &object) {
-                        self.wake(resource, &name_of(&object));
-                    }
+        let watched = (resource, self.labels.as_str());
+        follow::changes(&*self.session.api, watched, listed.resource_version, |event| match event {
+            CellEvent::Changed(object) => {
+                if self.actuals.told(resource, object) {
+                    self.wake(resource, &name_of(object));
                 }
-                CellEvent::Deleted(object) => {
-                    self.actuals.remove(resource, &object);
-                    self.wake(resource, &name_of(&object));
-                }
-                CellEvent::Bookmark => {}
             }
-        }
-        Ok(())
+            CellEvent::Deleted(object) => {
+                if self.actuals.gone(resource, object) {
+                    self.wake(resource, &name_of(object));
+                }
+            }
+            CellEvent::Bookmark(_) => {}
+        })
+        .await
     }
 
     fn wake(&self, resource: &CellResource, (namespace, name): &Name) {
@@ -135,11 +131,12 @@ impl Shared {
     }
 
     fn wake_all(&self, resource: &CellResource) {
-        for id in self.ledger.in_cell(&self.session.cell) {
-            let same = |kind: &crate::fleet::CopyKind| kind.group == resource.group && kind.resource == resource.plural;
-            if self.ledger.facts(&id).is_some_and(|facts| same(&facts.kind)) {
-                self.mailbox.put(id);
-            }
+        for id in self.ledger.of_resource(&self.session.cell, &resource.group, &resource.plural) {
+            self.mailbox.put(id);
         }
+    }
+
+    fn answered(&self, resource: &CellResource) {
+        self.running.lock().insert(resource.clone(), true);
     }
 }

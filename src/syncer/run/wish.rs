@@ -20,6 +20,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Why nothing can be taken back yet.
+pub(super) const STARTING: &str = "not everything is known yet that is in cells";
+
 const NAMESPACES: (&str, &str, &str) = ("", "v1", "namespaces");
 
 /// What one cell should hold of one object.
@@ -79,7 +82,7 @@ pub(super) struct Wishes {
 impl Wishes {
     /// What the placement of an object says about a cell.
     pub(super) async fn of(&self, id: &CopyId, session: &Session) -> Result<Option<Wish>, ApiError> {
-        let Some(placement) = records::placement(&self.client, id).await? else { return Ok(None) };
+        let Some(placement) = records::placement(&self.client, id, &session.cell)? else { return Ok(None) };
         if records::wanted(&placement, &session.cell).is_none() {
             return Ok(None);
         }
@@ -217,7 +220,7 @@ impl Wishes {
         });
         let at = namespace_place(in_cell);
         let intent = records::intent(&id, (&session.cell, &session.uid), &source, &at);
-        self.client.ensure(&records::place(&self.client, &id)?.within, intent).await
+        self.client.unowned().ensure(&records::place(&self.client, &id)?.within, intent).await
     }
 
     /// A namespace is wanted while anything is in it because of us. One that has the name of its source stays for as
@@ -231,7 +234,7 @@ impl Wishes {
     ) -> Result<Option<Wish>, ApiError> {
         let (name, in_cell) = (record.text(&["spec", "source", "name"]), record.text(&["spec", "object", "name"]));
         let same = name == in_cell;
-        let used = !ledger.in_namespace(&session.cell, in_cell).is_empty();
+        let used = ledger.is_used(&session.cell, in_cell).ok_or_else(|| ApiError::unavailable(STARTING))?;
         // What was there before us needs no record once nothing of ours is in it.
         let found = record.text(&["status", "reason"]) == records::FOUND;
         let stays = used || (same && !found && self.stays(id, name, session).await?);

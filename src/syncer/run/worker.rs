@@ -6,10 +6,10 @@ use super::records;
 use super::step::{Recorded, Situation, Step, step};
 use super::upsync::Upsyncs;
 use super::watches::Watches;
-use super::wish::{Problem, Wish, Wishes, is_definition};
+use super::wish::{Problem, STARTING, Wish, Wishes, is_definition};
 use crate::controller::{Action, Reconciler};
-use crate::fleet::api::{CellError, CellPlace};
-use crate::fleet::{CopyId, Ledger, Session};
+use crate::fleet::api::{CellError, CellPlace, CellResource};
+use crate::fleet::{CopyFacts, CopyId, Ledger, Session};
 use crate::syncer::mark::{self, Belongs};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -17,12 +17,13 @@ use apiserver::object::Object;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
+use storage::Revision;
 
 /// How soon an object that somebody in the cell holds on to is looked at again without being told of.
 const RECHECK: Duration = Duration::from_secs(5);
 
-/// How soon it is looked again whether a definition can go.
-const NEEDED: Duration = Duration::from_millis(200);
+/// How soon a copy is looked at again while it is still being learnt what is where.
+const LEARNING: Duration = Duration::from_millis(20);
 
 /// Works on one cell.
 pub(super) struct Worker {
@@ -53,6 +54,12 @@ impl Reconciler for Worker {
     }
 
     async fn reconcile(&self, id: &CopyId) -> Result<Action, ApiError> {
+        if !self.ledger.knows(Revision::ZERO) {
+            return Ok(Action::After(LEARNING));
+        }
+        if self.waits_for_watch(id) {
+            return Ok(Action::Done);
+        }
         let seen = self.observe(id).await?;
         let situation = Situation {
             source: records::source_of(id),
@@ -70,6 +77,17 @@ impl Reconciler for Worker {
 }
 
 impl Worker {
+    /// Whether its kind is about to be watched. What there is to do about something that is recorded cannot be known before,
+    /// and as soon as the cell has told what it has, the watch brings it back here. What was found there is not watched.
+    fn waits_for_watch(&self, id: &CopyId) -> bool {
+        let Some(CopyFacts { kind, uid, .. }) = self.ledger.facts(id) else { return false };
+        let same = |served: &&CellResource| {
+            (&served.group, &served.version, &served.plural) == (&kind.group, &kind.version, &kind.resource)
+        };
+        let served = self.session.resources();
+        !uid.is_empty() && served.iter().find(same).is_some_and(|served| self.watches.begin(served))
+    }
+
     async fn observe(&self, id: &CopyId) -> Result<Seen, ApiError> {
         let record = records::get(&self.client, id).await?;
         let wish = self.wish(id, record.as_ref()).await?;
@@ -119,7 +137,7 @@ impl Worker {
             (Step::Record, Some(wish), None) => {
                 let cell = (&self.session.cell, self.session.uid.as_str());
                 let intent = records::intent(id, cell, &wish.source, &wish.place);
-                self.client.ensure(&records::place(&self.client, id)?.within, intent).await?;
+                self.client.unowned().ensure(&records::place(&self.client, id)?.within, intent).await?;
                 // The decision may have changed before this was written: it is read anew before anything is sent.
                 Ok(Action::After(Duration::ZERO))
             }
@@ -194,7 +212,7 @@ impl Worker {
         match self.session.api.apply(&wish.place, &object, true).await {
             Ok(applied) => {
                 let actual = Actual::read(&applied.object);
-                self.actuals.put(&wish.place.resource, &applied.object);
+                self.actuals.answered(&wish.place.resource, &applied.object);
                 records::tell(&self.client, record, id, &status(&actual, wish)).await?;
                 self.upsyncs.ensure(&wish.upsync);
                 Ok(if wish.status.is_some() { Action::After(Duration::ZERO) } else { Action::Done })
@@ -240,7 +258,7 @@ impl Worker {
             json!({ "apiVersion": part("apiVersion"), "kind": part("kind"), "metadata": metadata, "status": status });
         let fields = match self.session.api.apply_status(&wish.place, &object).await {
             Ok(object) => {
-                self.actuals.put(&wish.place.resource, &object);
+                self.actuals.answered(&wish.place.resource, &object);
                 super::marks::status_fields_of(&object)
             }
             // The kind has no status of its own there: there is nothing to tell.
@@ -264,11 +282,12 @@ impl Worker {
 
     async fn withdraw(&self, id: &CopyId, record: &Object) -> Result<Action, ApiError> {
         let place = records::cell_place(record, self.session.served(records::resource(record)));
-        if self.is_still_needed(&place) {
+        if self.is_still_needed(&place)? {
             if self.hand_over(id, &place).await? {
                 return records::forget(&self.client, id).await.map(|()| Action::Done);
             }
-            return Ok(Action::After(NEEDED));
+            // The end of the last that needs it, and whoever else comes to need it, brings it back here before that.
+            return Ok(Action::After(RECHECK));
         }
         let mut uid = record.text(&["status", "uid"]).to_owned();
         if uid.is_empty() {
@@ -297,11 +316,12 @@ impl Worker {
     }
 
     /// With a definition goes everything of its kind: it waits until nothing of ours is left of that.
-    fn is_still_needed(&self, place: &CellPlace) -> bool {
+    fn is_still_needed(&self, place: &CellPlace) -> Result<bool, ApiError> {
         let (true, Some((plural, group))) = (is_definition(&place.resource), place.name.split_once('.')) else {
-            return false;
+            return Ok(false);
         };
-        self.ledger.number_of(&self.session.cell, group, plural) > 0
+        let needed = self.ledger.has_any_of(&self.session.cell, group, plural);
+        needed.ok_or_else(|| ApiError::unavailable(STARTING))
     }
 
     /// Lets somebody else have a definition who found it there and needs it still.

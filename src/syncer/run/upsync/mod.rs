@@ -199,7 +199,8 @@ impl Shared {
 
     /// The namespace that an object is to be shown in, if the rules of what it is there because of ask for it.
     async fn asked_for(&self, because: &CopyId, object: &Value) -> Result<Option<String>, ApiError> {
-        let Some(placement) = records::placement(&self.client, because).await? else { return Ok(None) };
+        let placement = records::placement(&self.client, because, &self.session.cell)?;
+        let Some(placement) = placement else { return Ok(None) };
         let named = placement.pointer(&["spec", "source"]).cloned().unwrap_or_default();
         let Some(at) = records::source_place(&self.client, &because.workspace, &named) else { return Ok(None) };
         let source = self.client.get(&at).await?;

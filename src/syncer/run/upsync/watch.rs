@@ -4,42 +4,25 @@ use super::{Born, Shared, Shown, shown};
 use crate::fleet::CopyId;
 use crate::fleet::api::{CellError, CellEvent, CellResource};
 use crate::syncer::run::actual::name_of;
+use crate::syncer::run::follow::{self, Failures};
 use apiserver::object::Object;
-use futures_util::StreamExt;
 use serde_json::Value;
 use std::collections::HashSet;
-use std::time::Duration;
-
-/// How long to wait before a watch that failed is begun anew; doubled with each failure.
-const AGAIN_FIRST: Duration = Duration::from_millis(200);
-const AGAIN_MAX: Duration = Duration::from_secs(30);
 
 impl Shared {
     /// Watches until it is stopped.
     pub(super) async fn watch(&self, resource: CellResource) {
         self.remember(&resource);
-        let mut again = AGAIN_FIRST;
-        loop {
-            let ended = tokio::select! {
-                () = self.stop.cancelled() => return,
-                ended = self.follow(&resource) => ended,
-            };
-            match ended {
-                Ok(()) => again = AGAIN_FIRST,
-                Err(error) => {
-                    tracing::debug!(cell = %self.session.cell, kind = resource.kind, %error, "a watch ended");
-                    tokio::select! {
-                        () = self.stop.cancelled() => return,
-                        () = tokio::time::sleep(again) => {}
-                    }
-                    again = again.saturating_mul(2).min(AGAIN_MAX);
-                }
-            }
-        }
+        let failures = Failures::default();
+        let failed = |error: &CellError| {
+            tracing::debug!(cell = %self.session.cell, kind = resource.kind, %error, "a watch ended");
+        };
+        follow::over_and_over(&self.stop, &failures, || self.follow(&resource, &failures), failed).await;
     }
 
-    async fn follow(&self, resource: &CellResource) -> Result<(), CellError> {
+    async fn follow(&self, resource: &CellResource, failures: &Failures) -> Result<(), CellError> {
         let listed = self.session.api.list(resource, "").await?;
+        failures.end();
         let mut there = HashSet::new();
         for object in &listed.items {
             there.insert(self.seen(resource, object, true));
@@ -50,15 +33,12 @@ impl Shared {
         for born in shown.into_iter().filter(|born| !there.contains(born)) {
             self.put(born, None);
         }
-        let mut events = self.session.api.watch(resource, "", &listed.resource_version).await?;
-        while let Some(event) = events.next().await {
-            match event? {
-                CellEvent::Changed(object) => drop(self.seen(resource, &object, true)),
-                CellEvent::Deleted(object) => drop(self.seen(resource, &object, false)),
-                CellEvent::Bookmark => {}
-            }
-        }
-        Ok(())
+        follow::changes(&*self.session.api, (resource, ""), listed.resource_version, |event| match event {
+            CellEvent::Changed(object) => drop(self.seen(resource, object, true)),
+            CellEvent::Deleted(object) => drop(self.seen(resource, object, false)),
+            CellEvent::Bookmark(_) => {}
+        })
+        .await
     }
 
     fn seen(&self, resource: &CellResource, object: &Value, there: bool) -> Born {

@@ -1,0 +1,149 @@
+//! Many cells, many objects, each in some of the cells: filled, left alone, looked at anew, and met again after a restart.
+
+use crate::Plan;
+use crate::latency::map;
+use crate::sight::Sight;
+use crate::stage::{MAPS, join, workspaces};
+use bench::client::Client;
+use bench::hammer::each;
+use bench::peers::{Peer, Server};
+use bench::table::{Aim, Row};
+use http::Method;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+const CLIENTS: u64 = 32;
+
+/// A server that uses less of a core than this, in hundredths, for so long rests.
+const RESTING: f64 = 20.0;
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+const RESTS_FOR: Duration = Duration::from_secs(3);
+const RESTS_MAX: Duration = Duration::from_secs(1800);
+
+/// An annotation that is not taken along to cells: whoever looks at an object anew because of it finds nothing to do.
+const NOT_TAKEN: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+pub async fn measure(plan: &Plan) -> Vec<Row> {
+    let what = format!("{} objects, each in {} of {} cells", plan.placements, plan.each, plan.cells);
+    let mut hub = Server::start(Peer::Hanse, &plan.scratch, &plan.hanse).await;
+    let other = Server::start(Peer::Hanse, &plan.scratch, &plan.hanse).await;
+    let groups = plan.cells / plan.each;
+    let (cells, kubeconfigs) = workspaces(&other, plan.cells).await;
+    join(&hub, &kubeconfigs, |number| json!({ "group": group(number as u64, groups) })).await;
+    let connected = rest(&hub, Instant::now()).await;
+    let empty = hub.rss_bytes().0 / 1e6;
+    eprintln!("  {} cells joined, at rest {connected:.1} s after", plan.cells);
+    let rule = json!({
+        "apiVersion": "federation.hanse.dev/v1alpha1", "kind": "FederationRule", "metadata": { "name": "by-group" },
+        "spec": {
+            "objects": [{ "apiVersion": "v1", "kind": "ConfigMap", "labelSelector": { "matchLabels": { "bench": "yes" } } }],
+            "cells": { "joins": [{ "objectLabel": "group", "cellLabel": "group" }] }, "namespaces": "Same",
+        },
+    });
+    let client = hub.client(1).await;
+    client.body(0, Method::POST, "/apis/federation.hanse.dev/v1alpha1/federationrules", rule.to_string()).await;
+    let began = Instant::now();
+    write(&hub, plan.placements, groups, "").await;
+    let filled = rest(&hub, began).await;
+    let copies = (plan.placements * plan.each) as f64;
+    assert_eq!(numbers(&other).await.0 as f64, copies, "every copy is in its cell");
+    let full = hub.rss_bytes().0 / 1e6;
+    let before = numbers(&other).await.1;
+    let began = Instant::now();
+    write(&hub, plan.placements, groups, "looked at anew").await;
+    let unchanged = rest(&hub, began).await;
+    let asked = numbers(&other).await.1 - before;
+    hub.restart().await;
+    // The clock runs from before the server is executed.
+    let began = Instant::now() - hub.ready;
+    let resumed = rest(&hub, began).await;
+    let written = numbers(&other).await.2;
+    let next = next_change(&hub, &cells, groups).await;
+    vec![
+        Row::less(format!("{what}: filled"), filled, "s"),
+        Row::more(format!("{what}: filled"), copies / filled, "copies/s"),
+        Row::less(format!("{what}: RSS with the cells alone"), empty, "MB"),
+        Row::less(format!("{what}: RSS"), full, "MB").aim(Aim::Below(300.0)),
+        Row::less(format!("{what}: all objects written, nothing for cells in it: at rest"), unchanged, "s"),
+        Row::less(format!("{what}: the same: requests to cells"), asked as f64, "").aim(Aim::Below(1.0)),
+        Row::less(format!("{what}: ready after a restart"), hub.ready.as_secs_f64(), "s"),
+        Row::less(format!("{what}: at rest after a restart"), resumed, "s").aim(Aim::Below(10.0)),
+        Row::less(format!("{what}: writes to cells because of it"), written as f64 - copies, "").aim(Aim::Below(1.0)),
+        Row::less(format!("{what}: RSS after a restart"), hub.rss_bytes().0 / 1e6, "MB").aim(Aim::Below(300.0)),
+        Row::less(format!("{what}: one change, in {} cells", plan.each), next, "ms"),
+    ]
+}
+
+fn group(number: u64, groups: u64) -> String {
+    format!("g{}", number % groups)
+}
+
+/// Writes every object, with something that only the hub gets to see.
+async fn write(hub: &Server, count: u64, groups: u64, said: &'static str) {
+    let client = hub.client(CLIENTS).await;
+    let written = each(CLIENTS, count, move |worker, number| {
+        let (client, name) = (client.clone(), format!("many-{number}"));
+        let mut object = map(&name);
+        object["metadata"]["labels"]["group"] = json!(group(number, groups));
+        object["metadata"]["annotations"] = json!({ NOT_TAKEN: said });
+        async move {
+            let path = format!("{MAPS}/{name}?fieldManager=bench&force=true");
+            client.body(worker, Method::PATCH, &path, object.to_string()).await;
+        }
+    });
+    written.await;
+}
+
+/// Seconds from `began` until the server came to rest.
+async fn rest(server: &Server, began: Instant) -> f64 {
+    let (mut busy, mut spent, mut looked) = (Instant::now(), server.cpu_seconds(), Instant::now());
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let (now, used) = (Instant::now(), server.cpu_seconds());
+        if (used - spent) / (now - looked).as_secs_f64() * 100.0 >= RESTING {
+            busy = now;
+        }
+        (spent, looked) = (used, now);
+        if now - busy >= RESTS_FOR {
+            return (busy - began).as_secs_f64();
+        }
+        assert!(began.elapsed() < RESTS_MAX, "the server does not come to rest");
+    }
+}
+
+/// Of the server whose workspaces are cells: ConfigMaps that were made by a hub, requests for such, and writes of them.
+async fn numbers(cells: &Server) -> (u64, u64, u64) {
+    let client = cells.client(1).await;
+    let text = client.body(0, Method::GET, "/metrics", String::new()).await;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let mut numbers = (0, 0, 0);
+    let about = |line: &&str| line.starts_with("apiserver_request_total{") && line.contains(r#"resource="configmaps""#);
+    for line in text.lines().filter(about) {
+        let count: u64 = line.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number");
+        let is_write = !["GET", "LIST", "WATCH"].iter().any(|verb| line.contains(&format!(r#"verb="{verb}""#)));
+        numbers.0 += if line.contains(r#"code="201""#) { count } else { 0 };
+        numbers.1 += count;
+        numbers.2 += if is_write { count } else { 0 };
+    }
+    numbers
+}
+
+/// Milliseconds until a change is in the last of the cells it goes to.
+async fn next_change(hub: &Server, cells: &[bench::kubeconfig::Access], groups: u64) -> f64 {
+    let mut sights = Vec::new();
+    for cell in cells.iter().step_by(groups as usize) {
+        sights.push(Sight::of(cell, MAPS).await);
+    }
+    let client: Client = hub.client(1).await;
+    let mut object = map("many-0");
+    object["metadata"]["labels"]["group"] = json!(group(0, groups));
+    object["metadata"]["annotations"] = json!({ "mark": "changed" });
+    let began = Instant::now();
+    let path = format!("{MAPS}/many-0?fieldManager=bench&force=true");
+    client.body(0, Method::PATCH, &path, object.to_string()).await;
+    let mut last = began;
+    for sight in &sights {
+        last = last.max(sight.when("many-0", |seen| seen.mark == "changed").await);
+    }
+    (last - began).as_secs_f64() * 1000.0
+}

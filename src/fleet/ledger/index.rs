@@ -1,0 +1,322 @@
+//! Every record of a copy, kept small: of one object there may be a hundred, and of a thousand objects a hundred thousand.
+//!
+//! Records have numbers, by which all else refers to them; what many of them say in the same words is kept once.
+
+use super::{CopyFacts, CopyId, CopyKind};
+use crate::apis::fnv;
+use crate::fleet::CellId;
+use apiserver::place::Workspace;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+use std::sync::Arc;
+use storage::Revision;
+
+type Number = usize;
+type Word = Arc<str>;
+
+/// What a record says, as far as others are found by it.
+#[derive(Debug)]
+struct Entry {
+    id: Arc<CopyId>,
+    cell: Number,
+    kind: Number,
+    source: Word,
+    namespace: Word,
+    name: Word,
+    uid: Box<str>,
+    applied: bool,
+    going: bool,
+}
+
+/// An object of a cell: the cell, its group and resource, its namespace and name.
+type Place = (Number, Number, Word, Word);
+
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// Everything up to this has been told; zero while what there was is still being told.
+    pub(super) revision: Revision,
+    words: HashSet<Word>,
+    workspaces: HashMap<String, Workspace>,
+    cells: Table<CellId>,
+    kinds: Table<CopyKind>,
+    /// Group and resource of kinds.
+    resources: Table<(String, String)>,
+    entries: Vec<Option<Entry>>,
+    free: Vec<Number>,
+    by_id: HashMap<Arc<CopyId>, Number>,
+    by_source: HashMap<Word, Vec<Number>>,
+    by_cell: HashMap<Number, HashSet<Number>>,
+    by_namespace: HashMap<(Number, Word), HashSet<Number>>,
+    by_place: HashMap<Place, Vec<Number>>,
+    /// By the cell and a digest of the UID there.
+    by_uid: HashMap<(Number, u64), Vec<Number>>,
+}
+
+/// What is kept once and has a number. It holds as much as there ever was since everything was told.
+#[derive(Debug)]
+struct Table<T> {
+    numbers: HashMap<Arc<T>, Number>,
+    all: Vec<Arc<T>>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { numbers: HashMap::new(), all: Vec::new() }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Table<T> {
+    fn enter(&mut self, value: &T) -> Number {
+        if let Some(number) = self.numbers.get(value) {
+            return *number;
+        }
+        let (value, number) = (Arc::new(value.clone()), self.all.len());
+        self.all.push(value.clone());
+        self.numbers.insert(value, number);
+        number
+    }
+
+    fn number(&self, value: &T) -> Option<Number> {
+        self.numbers.get(value).copied()
+    }
+
+    fn get(&self, number: Number) -> Option<&T> {
+        self.all.get(number).map(AsRef::as_ref)
+    }
+}
+
+impl Index {
+    /// Everything there was has been told.
+    pub(super) fn is_complete(&self) -> bool {
+        self.revision > Revision::ZERO
+    }
+
+    pub(super) fn workspace(&mut self, id: &str) -> Workspace {
+        if let Some(known) = self.workspaces.get(id) {
+            return known.clone();
+        }
+        let workspace = Workspace::new(id);
+        self.workspaces.insert(id.to_owned(), workspace.clone());
+        workspace
+    }
+
+    pub(super) fn insert(&mut self, id: &CopyId, facts: &CopyFacts) {
+        let resource = self.resources.enter(&(facts.kind.group.clone(), facts.kind.resource.clone()));
+        let entry = Entry {
+            id: Arc::new(id.clone()),
+            cell: self.cells.enter(&facts.cell),
+            kind: self.kinds.enter(&facts.kind),
+            source: self.word(&facts.source),
+            namespace: self.word(&facts.namespace),
+            name: self.word(&facts.name),
+            uid: facts.uid.as_str().into(),
+            applied: facts.applied,
+            going: facts.going,
+        };
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.entries.push(None);
+            self.entries.len() - 1
+        });
+        self.by_id.insert(entry.id.clone(), number);
+        self.by_source.entry(entry.source.clone()).or_default().push(number);
+        self.by_cell.entry(entry.cell).or_default().insert(number);
+        self.by_namespace.entry((entry.cell, entry.namespace.clone())).or_default().insert(number);
+        let place = (entry.cell, resource, entry.namespace.clone(), entry.name.clone());
+        self.by_place.entry(place).or_default().push(number);
+        if !entry.uid.is_empty() {
+            self.by_uid.entry((entry.cell, digest(&entry.uid))).or_default().push(number);
+        }
+        self.entries[number] = Some(entry);
+    }
+
+    pub(super) fn remove(&mut self, id: &CopyId) -> Option<CopyFacts> {
+        let number = self.by_id.remove(id)?;
+        let entry = self.entries.get_mut(number)?.take()?;
+        self.free.push(number);
+        let facts = self.read(&entry)?;
+        let resource = self.resources.number(&(facts.kind.group.clone(), facts.kind.resource.clone()))?;
+        drop_from(&mut self.by_source, &entry.source, number);
+        drop_member(&mut self.by_cell, &entry.cell, number);
+        drop_member(&mut self.by_namespace, &(entry.cell, entry.namespace.clone()), number);
+        let Entry { cell, source, namespace, name, uid, .. } = entry;
+        drop_from(&mut self.by_place, &(cell, resource, namespace.clone(), name.clone()), number);
+        drop_from(&mut self.by_uid, &(cell, digest(&uid)), number);
+        for word in [source, namespace, name] {
+            self.release(word);
+        }
+        Some(facts)
+    }
+
+    pub(super) fn facts(&self, id: &CopyId) -> Option<CopyFacts> {
+        self.read(self.entry(*self.by_id.get(id)?)?)
+    }
+
+    pub(super) fn of_source(&self, uid: &str) -> Vec<CopyId> {
+        self.ids(self.by_source.get(uid).into_iter().flatten())
+    }
+
+    pub(super) fn in_cell(&self, cell: &CellId) -> Vec<CopyId> {
+        self.ids(self.numbers_in(cell))
+    }
+
+    pub(super) fn number_in(&self, cell: &CellId) -> usize {
+        self.numbers_in(cell).count()
+    }
+
+    pub(super) fn cells(&self) -> Vec<CellId> {
+        self.by_cell.keys().filter_map(|cell| self.cells.get(*cell).cloned()).collect()
+    }
+
+    pub(super) fn in_namespace(&self, cell: &CellId, namespace: &str) -> Vec<CopyId> {
+        self.ids(self.members(cell, namespace).into_iter().flatten())
+    }
+
+    pub(super) fn is_used(&self, cell: &CellId, namespace: &str) -> bool {
+        self.members(cell, namespace).is_some()
+    }
+
+    pub(super) fn at(&self, cell: &CellId, [group, resource, namespace, name]: [&str; 4]) -> Vec<CopyId> {
+        let find = || {
+            let resource = self.resources.number(&(group.to_owned(), resource.to_owned()))?;
+            let (namespace, name) = (self.words.get(namespace)?.clone(), self.words.get(name)?.clone());
+            self.by_place.get(&(self.cells.number(cell)?, resource, namespace, name))
+        };
+        self.ids(find().into_iter().flatten())
+    }
+
+    pub(super) fn of_uid(&self, cell: &CellId, uid: &str) -> Option<CopyId> {
+        let numbers = self.by_uid.get(&(self.cells.number(cell)?, digest(uid)))?;
+        let entries = numbers.iter().filter_map(|number| self.entry(*number));
+        entries.filter(|entry| *entry.uid == *uid).map(|entry| (*entry.id).clone()).next()
+    }
+
+    /// The records in a cell that are of a resource.
+    pub(super) fn of_resource(&self, cell: &CellId, group: &str, resource: &str) -> Vec<CopyId> {
+        let is_of = |kind: &CopyKind| kind.group == group && kind.resource == resource;
+        let of = |number: &&Number| {
+            let kind = self.entry(**number).and_then(|entry| self.kinds.get(entry.kind));
+            kind.is_some_and(is_of)
+        };
+        self.ids(self.numbers_in(cell).filter(of))
+    }
+
+    fn entry(&self, number: Number) -> Option<&Entry> {
+        self.entries.get(number)?.as_ref()
+    }
+
+    fn ids<'a>(&self, numbers: impl Iterator<Item = &'a Number>) -> Vec<CopyId> {
+        numbers.filter_map(|number| Some((*self.entry(*number)?.id).clone())).collect()
+    }
+
+    fn numbers_in(&self, cell: &CellId) -> impl Iterator<Item = &Number> {
+        self.cells.number(cell).and_then(|cell| self.by_cell.get(&cell)).into_iter().flatten()
+    }
+
+    fn members(&self, cell: &CellId, namespace: &str) -> Option<&HashSet<Number>> {
+        self.by_namespace.get(&(self.cells.number(cell)?, self.words.get(namespace)?.clone()))
+    }
+
+    fn read(&self, entry: &Entry) -> Option<CopyFacts> {
+        Some(CopyFacts {
+            cell: self.cells.get(entry.cell)?.clone(),
+            source: entry.source.as_ref().to_owned(),
+            kind: self.kinds.get(entry.kind)?.clone(),
+            namespace: entry.namespace.as_ref().to_owned(),
+            name: entry.name.as_ref().to_owned(),
+            uid: entry.uid.as_ref().to_owned(),
+            applied: entry.applied,
+            going: entry.going,
+        })
+    }
+
+    fn word(&mut self, text: &str) -> Word {
+        if let Some(known) = self.words.get(text) {
+            return known.clone();
+        }
+        let word: Word = text.into();
+        self.words.insert(word.clone());
+        word
+    }
+
+    /// Forgets a word that nobody says any more.
+    fn release(&mut self, word: Word) {
+        // One is here, one among the words.
+        if Arc::strong_count(&word) == 2 {
+            self.words.remove(&word);
+        }
+    }
+}
+
+fn digest(uid: &str) -> u64 {
+    fnv::hash_64(uid.as_bytes())
+}
+
+fn drop_from<K: Eq + Hash>(index: &mut HashMap<K, Vec<Number>>, key: &K, number: Number) {
+    if let Some(numbers) = index.get_mut(key) {
+        numbers.retain(|other| *other != number);
+        if numbers.is_empty() {
+            index.remove(key);
+        }
+    }
+}
+
+fn drop_member<K: Eq + Hash>(index: &mut HashMap<K, HashSet<Number>>, key: &K, number: Number) {
+    if let Some(numbers) = index.get_mut(key) {
+        numbers.remove(&number);
+        if numbers.is_empty() {
+            index.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(cell: &str, name: &str, uid: &str) -> CopyFacts {
+        let own = |text: &str| text.to_owned();
+        CopyFacts {
+            cell: CellId::new("w", cell),
+            source: format!("source of {name}"),
+            kind: CopyKind { group: own("g"), version: own("v1"), resource: own("things"), kind: own("Thing") },
+            namespace: own("n"),
+            name: own(name),
+            uid: own(uid),
+            applied: true,
+            going: false,
+        }
+    }
+
+    fn id(name: &str) -> CopyId {
+        CopyId { workspace: Workspace::new("w"), name: name.to_owned() }
+    }
+
+    #[test]
+    fn a_record_is_found_by_all_that_it_says_until_it_is_gone() {
+        let mut index = Index::default();
+        let all = [("1", facts("a", "x", "u1")), ("2", facts("b", "x", "u2")), ("3", facts("a", "y", ""))];
+        for (name, facts) in &all {
+            index.insert(&id(name), facts);
+            assert_eq!(index.facts(&id(name)).as_ref(), Some(facts));
+        }
+        let (a, b) = (CellId::new("w", "a"), CellId::new("w", "b"));
+        let sorted = |mut ids: Vec<CopyId>| {
+            ids.sort();
+            ids.into_iter().map(|id| id.name).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(sorted(index.of_source("source of x")), "1 2");
+        assert_eq!(sorted(index.in_cell(&a)), "1 3");
+        assert_eq!(sorted(index.in_namespace(&a, "n")), "1 3");
+        assert_eq!(sorted(index.at(&b, ["g", "things", "n", "x"])), "2");
+        assert_eq!(sorted(index.of_resource(&a, "g", "things")), "1 3");
+        assert_eq!(index.of_uid(&b, "u2"), Some(id("2")));
+        assert_eq!(index.of_uid(&a, "u2"), None);
+        for (name, facts) in &all {
+            assert_eq!(index.remove(&id(name)).as_ref(), Some(facts));
+        }
+        let left = (index.words.len(), index.by_source.len(), index.by_cell.len(), index.by_namespace.len());
+        assert_eq!((left, index.by_place.len(), index.by_uid.len(), index.by_id.len()), ((0, 0, 0, 0), 0, 0, 0));
+        index.insert(&id("4"), &facts("a", "z", "u4"));
+        assert_eq!(index.entries.len(), 3, "numbers are used again");
+    }
+}
