@@ -203,6 +203,13 @@ impl ApiError {
         Self::new(405, "MethodNotAllowed", message).about(&resource.group, &resource.plural, "")
     }
 
+    /// What is possible in one workspace is not in all of them at once.
+    pub fn not_supported_everywhere(resource: &ResourceDef, verb: &str) -> Self {
+        let mut refused = Self::method_not_supported(resource, verb);
+        refused.0.message.push_str(" in the `*` logical cluster");
+        refused
+    }
+
     pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
         Self::new(405, "MethodNotAllowed", message).nameless()

@@ -1,5 +1,6 @@
 //! Which workspace a request means, out of what is stored.
 
+use super::everywhere::{self, Everywhere};
 use super::lifecycle;
 use super::path::{self, Tree};
 use super::projects::forms;
@@ -22,11 +23,12 @@ const SYSTEM_ADMIN: &str = "system:admin";
 pub struct Finder {
     client: Client,
     windows: Arc<Windows>,
+    everywhere: Arc<Everywhere>,
 }
 
 impl Finder {
     pub fn new(client: Client) -> Self {
-        Self { client, windows: Arc::default() }
+        Self { client, windows: Arc::default(), everywhere: Arc::default() }
     }
 }
 
@@ -48,6 +50,10 @@ impl FindWorkspace for Finder {
     }
 
     fn window(&self, path: &str) -> Option<(Option<Window>, String)> {
+        if let Some(rest) = everywhere::read(path) {
+            let (window, rest) = self.everywhere.open(&self.client, rest);
+            return Some((Some(window), rest));
+        }
         if let Some(address) = lifecycle::read(path) {
             let opened = lifecycle::open(&self.client, &address, |path| self.find(Some(path)));
             return Some((opened, address.rest.to_owned()));

@@ -4,7 +4,7 @@
 
 use super::path;
 use super::types::TypeRef;
-use super::words::{ITSELF, LOGICAL_CLUSTERS, PHASE_LABEL, TYPES, WORKSPACES, collection};
+use super::words::{ITSELF, LOGICAL_CLUSTERS, PHASE_LABEL, TYPES, WORKSPACES, branded, collection};
 use apiserver::allocate::Beside;
 use apiserver::attend::Attending;
 use apiserver::catalog::{Catalog, ResourceDef};
@@ -16,6 +16,7 @@ use apiserver::strategy::Part;
 use apiserver::target::{Target, Verb};
 use apiserver::view::{Seeing, View};
 use apiserver::window::{Called, Pane, Window};
+use bytes::Bytes;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use storage::Key;
@@ -170,6 +171,10 @@ fn is_itself(resource: &ResourceDef) -> bool {
 impl View for Waiting {
     fn sees(&self, _: &Key, value: &[u8]) -> bool {
         self.is_one(value)
+    }
+
+    fn shown(&self, key: &Key, value: &Bytes) -> Bytes {
+        branded(key, value)
     }
 
     fn require(&self, object: &mut Object, old: Option<&Object>) -> Result<(), ApiError> {

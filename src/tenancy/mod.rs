@@ -12,15 +12,19 @@
 mod birth;
 pub mod departure;
 mod door;
+mod everywhere;
 mod find;
 mod identity;
+mod index;
 mod lifecycle;
+mod mine;
 pub mod path;
 pub mod projects;
 mod reach;
 mod reserved;
 pub mod seed;
 mod sharing;
+mod subjects;
 mod types;
 mod words;
 

@@ -3,7 +3,11 @@
 use apiserver::attend::Around;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
+use apiserver::keyspace;
+use apiserver::object::with_annotation;
 use apiserver::place::{Collection, ObjectRef, Workspace};
+use bytes::Bytes;
+use storage::Key;
 
 /// Where everything begins. Its id is its path.
 pub const ROOT: &str = "root";
@@ -40,6 +44,14 @@ pub(super) const WARRANTS: &str = "authorization.kcp.io/warrant";
 pub(super) const HELD_BY_CLUSTER: &str = "core.kcp.io/logicalcluster";
 /// Holds a logical cluster until nothing is in it.
 pub(super) const HELD_BY_CONTENT: &str = "core.kcp.io/logicalcluster-deletion";
+
+/// An object as it is seen from outside of its workspace: it says whose it is.
+pub(super) fn branded(key: &Key, value: &Bytes) -> Bytes {
+    match keyspace::workspace(key) {
+        Some(workspace) => with_annotation(value, CLUSTER, workspace.as_str()),
+        None => value.clone(),
+    }
+}
 
 /// A collection in a workspace, as those have it who look around.
 pub(super) fn collection(

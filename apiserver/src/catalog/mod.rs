@@ -6,6 +6,7 @@ mod def;
 mod order;
 
 pub use custom::{COMPUTED, DEFINES, Origin, PASSAGE, WRITTEN_AS};
+pub(crate) use def::ANY_IDENTITY;
 pub use def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
 pub(crate) use order::{group_priority, versions as version_order};
 

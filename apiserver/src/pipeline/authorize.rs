@@ -28,14 +28,20 @@ pub(super) async fn authorize(
 pub(super) fn through(
     api: &Api,
     user: &Arc<User>,
-    window: &Window,
+    window: &mut Window,
     target: Target,
     asked: &Asked,
 ) -> Result<Authorized<Target>, ApiError> {
     let wanted = Attributes::of(&target, asked);
     let verb = if matches!(wanted.what, What::Path(_)) { "get".to_owned() } else { wanted.verb.to_owned() };
-    let called = window.called.attributes(&verb);
-    let permitted = api.resources.authorizer().lend(user, (&window.home, &called), target, asked)?;
+    let (called, mut narrower) = (window.called.attributes(&verb), None);
+    let permitted = api.resources.authorizer().lend(user, (&window.home, &called), target, asked, |target| {
+        narrower = window.pane.narrowed(window, user, target);
+        narrower.is_some()
+    })?;
+    if let Some(narrower) = narrower {
+        *window = narrower;
+    }
     window.pane.admits(permitted.get())?;
     // Whoever shares a kind is not limited by itself; others are, when they see what was taken of it.
     let home = permitted.get().resource().and_then(|resource| resource.home());

@@ -83,7 +83,7 @@ impl Pipeline {
         measure::measure(&request)?; // no more than anybody needs to say
         let uri = audit::uri(api, &request);
         let passed_on = behind::is_passed_on(api, &request); // by the API server that this one stands behind
-        let (workspace, window) = if passed_on {
+        let (workspace, mut window) = if passed_on {
             (behind::workspace(api, &request)?, None)
         } else {
             workspace::workspace(api, &mut request)? // /clusters/{path}/... -> Workspace, /services/... -> Window
@@ -101,7 +101,7 @@ impl Pipeline {
             let (asked, query) = (authorize::asked(&request), request.uri().query().map(str::to_owned));
             let about = (&asked, query.as_deref());
             let turn = self.limiter.turn(api, &user, (&workspace, &target), about, noted).await?; // not before it is theirs
-            let permitted = match &window {
+            let permitted = match &mut window {
                 Some(window) => authorize::through(api, &user, window, target, &asked)?,
                 None => authorize::authorize(api, &user, workspace.clone(), target, &asked).await?, // -> Authorized<Target>
             };
