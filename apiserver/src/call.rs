@@ -50,6 +50,8 @@ pub(crate) struct Call {
     pub(crate) passed_on: bool,
     /// It looks into other workspaces from outside.
     pub(crate) window: Option<Window>,
+    /// From where it looks at resources.
+    pub(crate) context: Option<&'static str>,
 }
 
 /// The body of a request, if it is not too large.

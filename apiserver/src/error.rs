@@ -189,6 +189,11 @@ impl ApiError {
         Self::new(403, "Forbidden", format!("forbidden: {why} path {path:?}"))
     }
 
+    /// The same for a reason that clients know by its name.
+    pub fn forbidden_because(resource: &ResourceDef, name: &str, why: &str, cause: &'static str) -> Self {
+        Self::forbidden(resource, name, why).because(cause, why, "")
+    }
+
     pub fn namespace_terminating(resource: &ResourceDef, name: &str, namespace: &str) -> Self {
         let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
         Self::forbidden(resource, name, &why).because(

@@ -14,6 +14,9 @@ pub const ROOT: &str = "root";
 /// The workspace below root that is meant by a path without one. Its id is its name.
 pub const HOME: &str = "default";
 
+/// In which homes are. Nobody enters it; `user:<name>` is the home of somebody.
+pub(super) const USERS: &str = "user";
+
 pub(super) const WORKSPACES: (&str, &str, &str) = ("tenancy.kcp.io", "v1alpha1", "workspaces");
 pub(super) const TYPES: (&str, &str, &str) = ("tenancy.kcp.io", "v1alpha1", "workspacetypes");
 pub(super) const LOGICAL_CLUSTERS: (&str, &str, &str) = ("core.kcp.io", "v1alpha1", "logicalclusters");
@@ -39,6 +42,12 @@ pub(super) const REQUIRED_GROUPS: &str = "authorization.kcp.io/required-groups";
 pub(super) const CLUSTER_OF_ACCOUNT: &str = "authentication.kcp.io/cluster-name";
 pub(super) const SCOPES: &str = "authentication.kcp.io/scopes";
 pub(super) const WARRANTS: &str = "authorization.kcp.io/warrant";
+
+/// `true`: nobody does anything in the workspace. By its present name, and by the one before.
+pub(super) const INACTIVE: &str = "core.kcp.io/inactive";
+pub(super) const INACTIVE_BEFORE: &str = "internal.kcp.io/inactive";
+/// Why nothing may change in the workspace of a project.
+pub(super) const SUSPENDED: &str = "internal.tenancy.kcp.io/suspended";
 
 /// Holds a workspace until its logical cluster is gone.
 pub(super) const HELD_BY_CLUSTER: &str = "core.kcp.io/logicalcluster";

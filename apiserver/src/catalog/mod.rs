@@ -105,6 +105,16 @@ impl Catalog {
         Self::new(kept.flat_map(|group| &group.versions).flat_map(|version| &version.resources).cloned(), None)
     }
 
+    /// What is to be seen from somewhere, if that is less than all of it.
+    pub(crate) fn within(&self, context: &str) -> Option<Self> {
+        let is_seen = |resource: &ResourceDef| resource.custom().is_none_or(|custom| custom.is_seen_from(context));
+        if self.by_name.values().all(|resource| is_seen(resource)) {
+            return None;
+        }
+        let seen = self.by_name.values().filter(|resource| is_seen(resource)).cloned();
+        Some(Self::new(seen, self.below.as_ref()))
+    }
+
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<ResourceDef>> {
         let name = (group.to_owned(), version.to_owned(), plural.to_owned());
         let own = self.by_name.get(&name).filter(|resource| resource.is_served());

@@ -20,7 +20,9 @@ pub(super) async fn authorize(
     asked: &Asked,
 ) -> Result<Authorized<Target>, ApiError> {
     let workspace = deciding(api, &target, workspace);
-    api.resources.authorizer().authorize(user, &workspace, target, asked).await
+    let permitted = api.resources.authorizer().authorize(user, &workspace, target, asked).await?;
+    api.resources.must_answer(&workspace, permitted.get())?;
+    Ok(permitted)
 }
 
 /// The same for whoever looks through a window: they may if the rules of its home let them, and those agree whose
@@ -43,6 +45,7 @@ pub(super) fn through(
         *window = narrower;
     }
     window.pane.admits(permitted.get())?;
+    api.resources.must_answer(&window.onto, permitted.get())?;
     // Whoever shares a kind is not limited by itself; others are, when they see what was taken of it.
     let home = permitted.get().resource().and_then(|resource| resource.home());
     if home.is_some_and(|home| home != window.home.as_str()) {

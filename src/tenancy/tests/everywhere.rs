@@ -10,7 +10,7 @@ const MAPS: &str = "GET /clusters/*/api/v1/configmaps";
 const METADATA: (&str, &str) = ("accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io");
 
 impl House {
-    async fn master(&self, line: &str, headers: &[(&str, &str)]) -> (u16, String) {
+    pub(super) async fn master(&self, line: &str, headers: &[(&str, &str)]) -> (u16, String) {
         let master = User::authenticated("root", vec![MASTERS.to_owned()]);
         self.ask(Peer::user(master), line, headers, &Value::Null).await
     }
@@ -31,7 +31,8 @@ async fn masters_and_those_whom_the_root_lets_look_at_all_workspaces() {
         assert!(refused.0 == 403 && refused.1.contains("workspace access not permitted"), "{}", refused.1);
     }
     let rule = json!({ "apiGroups": ["core.kcp.io"], "resources": ["logicalclusters/content"], "verbs": ["list"] });
-    let role = json!({ "metadata": { "name": "looks" }, "rules": [rule] });
+    let enter = json!({ "nonResourceURLs": ["/"], "verbs": ["access"] });
+    let role = json!({ "metadata": { "name": "looks" }, "rules": [rule, enter] });
     house.put(("rbac.authorization.k8s.io", "v1", "clusterroles"), "root", None, role).await;
     let ann = json!({ "kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "ann" });
     house.bind("root", "looks", "looks", ann).await;
