@@ -13,7 +13,7 @@ use crate::dialects::{Book, karmada, native};
 use crate::fleet::{self, Connector, Doors, Ledger};
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
-use crate::tenancy::{Finder, HOME, ROOT, Tenancy, bindings, departure, projects, seed};
+use crate::tenancy::{Finder, HOME, ROOT, Tenancy, bindings, departure, projects, rest, seed};
 use crate::upkeep::{self, Pace, Signing, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
@@ -134,7 +134,7 @@ impl Server {
         let upkeep = upkeep::start(&client, Some(&api.relay), served, Pace::default(), &stop);
         let signing = Signing { authority: credentials.authority.clone(), lasts_max: keys.cluster_signing_duration };
         upkeep.sign(&client, signing, &stop);
-        let tending = tend(&resources, aggregate(&resources, &api, front, &stop), &stop);
+        let tending = tend(&api, aggregate(&resources, &api, front, &stop), &stop);
         if let Some(standing) = standing {
             let (authentication, trust) = (authentication.clone(), credentials.trust.clone());
             Follower { standing, authentication, trust, clients, proxies }.start(&stop).await?;
@@ -192,16 +192,14 @@ impl Server {
 }
 
 /// Starts what looks after workspaces, and what looks after the API servers behind this one.
-fn tend(
-    resources: &Resources,
-    aggregating: impl Future<Output = ()> + Send + 'static,
-    stop: &CancellationToken,
-) -> TaskTracker {
+fn tend(api: &Api, aggregating: impl Future<Output = ()> + Send + 'static, stop: &CancellationToken) -> TaskTracker {
     let tending = TaskTracker::new();
-    let client = Client::as_system(resources.clone(), "tenancy");
+    let client = Client::as_system(api.resources.clone(), "tenancy");
     tending.spawn(departure::controller(&client).run(stop.clone()));
     tending.spawn(bindings::controller(&client).run(stop.clone()));
     tending.spawn(projects::departure::controller(&client).run(stop.clone()));
+    tending.spawn(projects::suspension::controller(&client).run(stop.clone()));
+    tending.spawn(rest::controller(&client, api).run(stop.clone()));
     tending.spawn(aggregating);
     tending.close();
     tending

@@ -1,17 +1,20 @@
 //! What answering a request needs, handed to every layer and verb.
 
 use crate::audit::Audit;
-use crate::auth::TokenIssuer;
+use crate::auth::{TokenIssuer, User};
 use crate::authn::{Authentication, Bearer};
 use crate::catalog::Catalog;
 use crate::discovery::{Documents, Library};
 use crate::error::ApiError;
+use crate::hooks::Later;
+use crate::lookout::Lookouts;
 use crate::metrics::Metrics;
 use crate::passage::Passage;
-use crate::place::Workspace;
+use crate::place::{ObjectRef, Workspace};
 use crate::relay::Relay;
 use crate::resources::Resources;
 use crate::window::Window;
+use bytes::Bytes;
 use http::Uri;
 use serde_json::Value;
 use std::ops::Deref;
@@ -23,15 +26,41 @@ use tokio_util::sync::CancellationToken;
 pub trait FindWorkspace: Send + Sync + 'static {
     fn find(&self, path: Option<&str>) -> Option<Workspace>;
 
+    /// Where a workspace is, as people say it.
+    fn path(&self, _: &Workspace) -> Option<String> {
+        None
+    }
+
+    /// The object that a name stands for to whoever asks, if it is such a name. No object is called so.
+    fn stands_for<'a>(&'a self, _: &ObjectRef, _: &'a User) -> Option<Later<'a, Result<Bytes, ApiError>>> {
+        None
+    }
+
     /// The window that a path leads to, and the rest of the path; nothing if it is the path of none.
     fn window(&self, _path: &str) -> Option<(Option<Window>, String)> {
         None
     }
 
     /// What is meant by a way of saying it that is not everybody's: the same with `/clusters/<path>` in front.
-    fn meant(&self, _: &Uri) -> Option<Uri> {
+    fn meant(&self, _: &Uri) -> Option<Meant> {
         None
     }
+}
+
+/// What is meant by a path, and what follows from its being said in this way.
+#[derive(Clone, Debug)]
+pub struct Meant {
+    pub uri: Uri,
+    pub said: Said,
+}
+
+/// What is known of a request by the way in which it says where it wants to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// What is known of whoever asks, besides who they are.
+    pub extra: Vec<(&'static str, String)>,
+    /// From where resources are looked at: some are to be seen from some places only.
+    pub context: Option<&'static str>,
 }
 
 impl<F: Fn(Option<&str>) -> Option<Workspace> + Send + Sync + 'static> FindWorkspace for F {
@@ -70,6 +99,8 @@ pub struct Parts {
     /// Ends watches.
     pub(crate) stopping: CancellationToken,
     pub(crate) draining: AtomicBool,
+    /// Who watches.
+    pub(crate) lookouts: Arc<Lookouts>,
 }
 
 impl Api {
@@ -95,6 +126,7 @@ impl Api {
             metrics: Metrics::new(),
             stopping,
             draining: AtomicBool::new(false),
+            lookouts: Arc::default(),
         }))
     }
 
@@ -123,6 +155,15 @@ impl Api {
         Ok(self.documents.of(workspace, &self.resources.catalog(workspace)?))
     }
 
+    /// The same of what is to be seen from somewhere.
+    pub(crate) fn documents_within(&self, workspace: &Workspace, context: &str) -> Result<Arc<Documents>, ApiError> {
+        let catalog = self.resources.catalog(workspace)?;
+        Ok(match catalog.within(context) {
+            Some(narrower) => self.documents.narrowed(narrower),
+            None => self.documents.of(workspace, &catalog),
+        })
+    }
+
     /// The documents of what is seen through a window.
     pub(crate) fn documents_seen(&self, catalog: &Arc<Catalog>) -> Arc<Documents> {
         self.documents.seen(catalog)
@@ -137,6 +178,11 @@ impl Api {
     /// From now on this server is not ready for anything new. What has begun goes on.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Release);
+    }
+
+    /// Ends all watches of a workspace.
+    pub fn end_watches(&self, workspace: &Workspace) {
+        self.lookouts.end(workspace);
     }
 
     /// Ends all watches.

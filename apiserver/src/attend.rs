@@ -10,6 +10,7 @@ use crate::error::ApiError;
 use crate::object::Object;
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::strategy::Part;
+use crate::target::Target;
 use bytes::Bytes;
 use openapi::FieldError;
 use serde_json::Value;
@@ -130,6 +131,11 @@ pub trait Attendant: fmt::Debug + Send + Sync {
     /// Whether somebody may enter a workspace at all, whatever else its rules permit.
     fn admits(&self, _: &Visit<'_>) -> Result<bool, ApiError> {
         Ok(true)
+    }
+
+    /// Refuses what a workspace does not answer for the time being, whoever asks.
+    fn answers(&self, _: &Workspace, _: &Target, _: &dyn Around) -> Result<(), ApiError> {
+        Ok(())
     }
 
     /// Why somebody may not act as somebody else, whatever the rules of the workspace permit.

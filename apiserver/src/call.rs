@@ -3,8 +3,11 @@
 use crate::body::Body;
 use crate::catalog::ResourceDef;
 use crate::error::ApiError;
-use crate::media::{Encoding, Form, Offer};
+use crate::keyspace;
+use crate::media::{Encoding, Form, Offer, Shape};
+use crate::object::Peek;
 use crate::options::{Deadline, ListOptions, Query};
+use crate::place::Collection;
 use crate::render::{self, Chunks};
 use crate::view::Seeing;
 use crate::window::Window;
@@ -47,6 +50,8 @@ pub(crate) struct Call {
     pub(crate) passed_on: bool,
     /// It looks into other workspaces from outside.
     pub(crate) window: Option<Window>,
+    /// From where it looks at resources.
+    pub(crate) context: Option<&'static str>,
 }
 
 /// The body of a request, if it is not too large.
@@ -70,6 +75,13 @@ impl Call {
         self.window.as_ref().and_then(|window| window.pane.view(resource))
     }
 
+    /// An object as it is seen.
+    pub(crate) fn shown(&self, at: &Collection, bytes: Bytes) -> Bytes {
+        let Some(view) = self.view(&at.resource) else { return bytes };
+        let name = Peek::of(&bytes).text(&["metadata", "name"]).unwrap_or_default();
+        keyspace::key(&at.object(&name)).map_or_else(|_| bytes.clone(), |key| view.shown(&key, &bytes))
+    }
+
     /// Which objects of a collection are meant.
     pub(crate) fn list_options(&self, resource: &ResourceDef, watching: bool) -> Result<ListOptions, ApiError> {
         let mut options = ListOptions::parse(&self.query, watching)?;
@@ -87,7 +99,11 @@ impl Call {
 
     /// The form of an answer about objects of a resource: custom ones have no protobuf.
     pub(crate) fn form_of(&self, resource: &ResourceDef, offer: Offer) -> Result<Form, ApiError> {
-        self.form(Offer { protobuf: offer.protobuf && resource.custom().is_none(), ..offer })
+        let form = self.form(Offer { protobuf: offer.protobuf && resource.custom().is_none(), ..offer })?;
+        if resource.traits.metadata_only && form.shape != Shape::Metadata {
+            return Err(ApiError::no_such_path());
+        }
+        Ok(form)
     }
 
     pub(crate) fn user_agent(&self) -> &str {

@@ -1,6 +1,6 @@
 //! The API from inside: for parts of the server that do what any client does, under a name of their own.
 
-use crate::auth::{Access, Authorized, User};
+use crate::auth::{Access, Attributes, Authorized, User};
 use crate::backends::Backends;
 use crate::body::Body;
 use crate::catalog::{Catalog, Defined, ResourceDef};
@@ -17,7 +17,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use std::iter::Peekable;
 use std::sync::Arc;
-use storage::{Entry, Expect, KeyRange, ReadError, Revision, Scan, Txn, Watcher};
+use storage::{Change, Entry, Expect, KeyRange, ReadError, Revision, Scan, Txn, Watcher};
 
 /// Acts as one part of the server. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -86,6 +86,11 @@ impl Client {
     /// Who else serves something in a workspace; `None` where nobody does.
     pub fn backends(&self, workspace: &Workspace) -> Result<Option<Arc<Backends>>, ApiError> {
         self.resources.backends(workspace)
+    }
+
+    /// Whether the rules of a workspace let somebody do something.
+    pub fn allows(&self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError> {
+        self.resources.authorizer().allows(user, workspace, wanted)
     }
 
     pub fn ambient(&self) -> &crate::ambient::Ambient {
@@ -224,6 +229,32 @@ impl Client {
     pub fn scan_internals(&self, workspace: &Workspace) -> Result<Vec<Scan>, ApiError> {
         let snapshot = self.resources.store().recent();
         Ok(keyspace::internals(workspace)?.into_iter().map(|range| snapshot.scan(range)).collect())
+    }
+
+    /// What there is of a resource in all workspaces, and as of which revision.
+    pub fn all_of(&self, resource: &ResourceDef) -> (Scan, Revision) {
+        let snapshot = self.resources.store().recent();
+        (snapshot.scan(keyspace::everywhere(resource)), snapshot.revision())
+    }
+
+    /// What has changed of a resource in all workspaces since a revision, in order, and up to which revision that is all.
+    /// Nothing is waited for, and nothing is missing that anybody was told of before.
+    pub fn changed_since(
+        &self,
+        resource: &ResourceDef,
+        since: Revision,
+    ) -> Result<(Vec<Arc<Change>>, Revision), ReadError> {
+        let mut until = self.revision();
+        if until == since {
+            return Ok((Vec::new(), until));
+        }
+        let mut watcher = self.resources.store().watch(keyspace::everywhere(resource), since)?;
+        let mut changes = Vec::new();
+        while let Some(change) = watcher.try_next()? {
+            until = until.max(change.revision);
+            changes.push(change);
+        }
+        Ok((changes, until))
     }
 
     /// Every change of a resource in all workspaces, and what there is of it now.

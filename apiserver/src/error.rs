@@ -189,6 +189,11 @@ impl ApiError {
         Self::new(403, "Forbidden", format!("forbidden: {why} path {path:?}"))
     }
 
+    /// The same for a reason that clients know by its name.
+    pub fn forbidden_because(resource: &ResourceDef, name: &str, why: &str, cause: &'static str) -> Self {
+        Self::forbidden(resource, name, why).because(cause, why, "")
+    }
+
     pub fn namespace_terminating(resource: &ResourceDef, name: &str, namespace: &str) -> Self {
         let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
         Self::forbidden(resource, name, &why).because(
@@ -201,6 +206,13 @@ impl ApiError {
     pub fn method_not_supported(resource: &ResourceDef, verb: &str) -> Self {
         let message = format!("{verb} is not supported on resources of kind {:?}", resource.qualified());
         Self::new(405, "MethodNotAllowed", message).about(&resource.group, &resource.plural, "")
+    }
+
+    /// What is possible in one workspace is not in all of them at once.
+    pub fn not_supported_everywhere(resource: &ResourceDef, verb: &str) -> Self {
+        let mut refused = Self::method_not_supported(resource, verb);
+        refused.0.message.push_str(" in the `*` logical cluster");
+        refused
     }
 
     pub fn method_not_allowed() -> Self {

@@ -5,7 +5,7 @@
 //! between the slashes where there is no namespace. Slashes cannot be part of any of them. Objects of a workspace are
 //! one range, those of a resource in all workspaces another, and within a list the order is Kubernetes' own.
 
-use crate::catalog::ResourceDef;
+use crate::catalog::{ANY_IDENTITY, ResourceDef};
 use crate::place::{Collection, ObjectRef, Workspace};
 use storage::{Key, KeyRange};
 
@@ -52,7 +52,12 @@ pub fn key(at: &ObjectRef) -> Result<Key, Unnameable> {
 pub fn range(at: &Collection) -> Result<KeyRange, Unnameable> {
     let mut text = prefix(&at.resource);
     if at.workspace.is_everywhere() {
-        return Ok(KeyRange::prefix(text));
+        let any = at.resource.stored.identity.as_deref() == Some(ANY_IDENTITY);
+        return if any {
+            named(&at.resource.stored.group, &at.resource.stored.plural)
+        } else {
+            Ok(KeyRange::prefix(text))
+        };
     }
     push(&mut text, at.workspace.as_str())?;
     if let Some(namespace) = &at.namespace {

@@ -30,6 +30,7 @@ mod go;
 pub mod hooks;
 pub mod jsonpath;
 pub mod keyspace;
+mod lookout;
 pub mod managed_fields;
 pub mod media;
 mod metrics;

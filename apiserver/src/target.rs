@@ -49,6 +49,8 @@ pub enum Target {
     Metrics,
     /// Who waits for whom in the workspace.
     Turns(Dump),
+    /// Which workspaces cost most.
+    Costs,
     /// What others need to check the tokens that are issued here.
     Issuer(Issuer),
     /// Nothing is served there, or not in this way: what is to be said to those who may know.
@@ -109,6 +111,7 @@ impl Target {
             ["debug", "api_priority_and_fairness", what] => {
                 reading(method, Self::Turns(Dump::parse(what).ok_or_else(ApiError::no_such_path)?))
             }
+            ["debug", "workspaces"] => reading(method, Self::Costs),
             ["metrics"] => reading(method, Self::Metrics),
             [".well-known", "openid-configuration"] => reading(method, Self::Issuer(Issuer::Configuration)),
             ["openid", "v1", "jwks"] => reading(method, Self::Issuer(Issuer::Keys)),
@@ -167,7 +170,7 @@ impl Target {
 
     /// About the whole server, whichever workspace it was asked in.
     pub fn is_server_wide(&self) -> bool {
-        matches!(self, Self::Version | Self::Health(..) | Self::Metrics)
+        matches!(self, Self::Version | Self::Health(..) | Self::Metrics | Self::Costs)
     }
 
     /// Runs for as long as the client wants.

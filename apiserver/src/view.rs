@@ -21,6 +21,11 @@ pub trait View: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// Where everything is that can be seen, as of now; nothing where that is not known.
+    fn keys(&self) -> Result<Option<Vec<Key>>, ApiError> {
+        Ok(None)
+    }
+
     /// Where something may happen that changes what is seen, although the objects stay as they are.
     fn depends_on(&self) -> Option<KeyRange> {
         None

@@ -1,6 +1,6 @@
 //! Windows: what somebody sees of other workspaces from outside of them, of one or of all at once.
 
-use crate::auth::{Attributes, Objects};
+use crate::auth::{Attributes, Objects, User};
 use crate::catalog::{Catalog, ResourceDef};
 use crate::error::ApiError;
 use crate::place::Workspace;
@@ -50,6 +50,11 @@ pub trait Pane: fmt::Debug + Send + Sync {
 
     /// What is seen of a resource.
     fn view(&self, resource: &ResourceDef) -> Seeing;
+
+    /// What of it somebody sees whom the rules do not let look; nothing, if it is closed to them.
+    fn narrowed(&self, _: &Window, _: &Arc<User>, _: &Target) -> Option<Window> {
+        None
+    }
 }
 
 impl Window {
@@ -63,7 +68,8 @@ impl Window {
             Target::Objects { verb: Verb::List | Verb::Watch, .. } => {
                 Err(ApiError::bad_request("objects of all workspaces are listed in all namespaces"))
             }
-            Target::Objects { .. } | Target::Object { .. } => Err(ApiError::method_not_allowed()),
+            Target::Objects { verb, at } => Err(ApiError::not_supported_everywhere(&at.resource, verb.word())),
+            Target::Object { verb, at, .. } => Err(ApiError::not_supported_everywhere(at.resource(), verb.word())),
             _ => Ok(target),
         }
     }

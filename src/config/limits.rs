@@ -19,6 +19,9 @@ pub struct LimitFlags {
     /// How many bytes the objects of one workspace may take; any number, if not given
     #[arg(long, value_name = "BYTES")]
     pub workspace_bytes_max: Option<u64>,
+    /// How many requests one workspace may make in a second, but for those of masters; any number, if not given
+    #[arg(long, value_name = "NUMBER")]
+    pub workspace_requests_per_second_max: Option<u32>,
     /// How many connections one address may hold
     #[arg(long, value_name = "NUMBER", default_value_t = CONNECTIONS)]
     pub connections_per_address_max: usize,
@@ -32,6 +35,7 @@ impl Default for LimitFlags {
         Self {
             workspace_objects_max: None,
             workspace_bytes_max: None,
+            workspace_requests_per_second_max: None,
             connections_per_address_max: CONNECTIONS,
             watches_per_user_max: WATCHES,
         }
@@ -44,7 +48,8 @@ impl LimitFlags {
     }
 
     pub fn requests(&self) -> Limits {
-        Limits { watches: self.watches_per_user_max, ..Limits::default() }
+        let per_second = self.workspace_requests_per_second_max;
+        Limits { watches: self.watches_per_user_max, per_second, ..Limits::default() }
     }
 
     pub fn patience(&self) -> Patience {

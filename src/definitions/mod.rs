@@ -8,7 +8,7 @@ use apiserver::catalog::Catalog;
 use apiserver::object::Object;
 use std::sync::Arc;
 
-const DEFINITIONS: [&str; 10] = [
+const DEFINITIONS: [&str; 11] = [
     include_str!("apiresourceschema.yaml"),
     include_str!("apiexport.yaml"),
     include_str!("apibinding.yaml"),
@@ -19,6 +19,7 @@ const DEFINITIONS: [&str; 10] = [
     include_str!("shard.yaml"),
     include_str!("organization.yaml"),
     include_str!("project.yaml"),
+    include_str!("projectsuspension.yaml"),
 ];
 
 /// All of them. They are part of the program, so that one which cannot be read is a mistake that tests find.

@@ -7,9 +7,9 @@ use super::reach::{self, CELLS};
 use super::types::{Resolved, TypeRef, Types};
 use super::words::{
     CLUSTER, HELD_BY_CLUSTER, HELD_BY_CONTENT, HOME, ITSELF, LOGICAL_CLUSTERS, OWNER, PATH, PHASE_LABEL,
-    REQUIRED_GROUPS, ROOT, SHARD, TYPE, TYPES, WORKSPACES, collection,
+    REQUIRED_GROUPS, ROOT, SHARD, TYPE, TYPES, USERS, WORKSPACES, collection,
 };
-use super::{door, lifecycle, reserved, sharing};
+use super::{door, homes, lifecycle, reserved, rest, sharing};
 use apiserver::allocate::Beside;
 use apiserver::attend::{Around, Attendant, Attending, Shared, Visit};
 use apiserver::auth::impersonation::Wanted;
@@ -20,6 +20,7 @@ use apiserver::error::ApiError;
 use apiserver::object::{Object, timestamp};
 use apiserver::place::{Collection, Workspace};
 use apiserver::strategy::Part;
+use apiserver::target::Target;
 use openapi::FieldError;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -124,7 +125,12 @@ impl Attendant for Tenancy {
         sharing::brand(object, workspace);
     }
 
+    fn answers(&self, workspace: &Workspace, target: &Target, around: &dyn Around) -> Result<(), ApiError> {
+        rest::check(workspace, target, around)
+    }
+
     fn keep(&self, object: &mut Object, write: &Attending<'_>) -> Result<(), ApiError> {
+        rest::keep(object.name(), write)?;
         reserved::keep(object, write)
     }
 }
@@ -136,7 +142,7 @@ struct Newborn<'a> {
     path: String,
     url: String,
     of: Resolved,
-    user: &'a User,
+    user: Cow<'a, User>,
     /// Whom the workspace is open to at most: whom its parent is, unless a master says otherwise.
     required: Option<String>,
     now: Value,
@@ -153,7 +159,7 @@ impl Tenancy {
         all.push(newborn.make(write.around, ("", "v1", "namespaces"), projects::SYSTEM_NAMESPACE, system)?);
         let at = collection(write.around, WORKSPACES, &write.at.workspace)?.object(project.name());
         all.push(Beside::Make(Box::new(at), workspace));
-        projects::complete(project, &newborn.now);
+        projects::complete(project, &newborn.of.initializers(), &newborn.now);
         Ok(all)
     }
 
@@ -189,14 +195,19 @@ impl Tenancy {
         if let Some(why) = parent_type.as_ref().and_then(|above| of.refusal_in(above)) {
             return Err(refused(&why));
         }
-        let path = format!("{parent_path}:{}", object.name());
+        let home = (parent.as_str() == USERS && write.user.is_part_of_the_server()).then(|| homes::meant(object));
+        let user = home.flatten().map_or(Cow::Borrowed(write.user), Cow::Owned);
+        let path = match parent.as_str() {
+            USERS => homes::path_of(&user.name),
+            _ => format!("{parent_path}:{}", object.name()),
+        };
         Ok(Newborn {
             id: id(object, write, &types)?,
             parent,
             url: format!("{}/clusters/{path}", self.url),
             path,
             of,
-            user: write.user,
+            user,
             required: required(object, &above, write.user),
             now: timestamp(write.ambient.now()),
         })
@@ -304,7 +315,7 @@ impl Newborn<'_> {
     }
 
     fn owner(&self) -> Value {
-        let User { name, uid, groups, .. } = self.user;
+        let User { name, uid, groups, .. } = &*self.user;
         let mut owner = json!({ "username": name, "groups": groups });
         if !uid.is_empty() {
             owner["uid"] = json!(uid);
@@ -332,7 +343,7 @@ impl Newborn<'_> {
         // Parts of the server need no permission, and are nobody's administrators.
         if !self.user.is_part_of_the_server() {
             let bindings = ("rbac.authorization.k8s.io", "v1", "clusterrolebindings");
-            all.push(self.make(around, bindings, "workspace-admin", administrator(self.user))?);
+            all.push(self.make(around, bindings, "workspace-admin", administrator(&self.user))?);
         }
         Ok(all)
     }

@@ -13,8 +13,8 @@ const EXTERNAL_ADMIN: &str = "system:kcp:external-logical-cluster-admin";
 /// These need not be in the groups that a workspace requires.
 const ALWAYS: [&str; 3] = ["system:kcp:admin", "system:kcp:tenancy:workspace-bootstrapper", EXTERNAL_ADMIN];
 
-/// Phases in which there is nothing to enter yet, or nothing answers.
-const SHUT: [&str; 3] = ["", "Scheduling", "Unavailable"];
+/// Phases in which there is nothing to enter yet.
+const SHUT: [&str; 2] = ["", "Scheduling"];
 
 /// Whether somebody may enter.
 pub(super) fn admits(visit: &Visit<'_>) -> Result<bool, ApiError> {

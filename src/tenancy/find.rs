@@ -1,16 +1,22 @@
 //! Which workspace a request means, out of what is stored.
 
+use super::everywhere::{self, Everywhere};
+use super::homes;
 use super::lifecycle;
 use super::path::{self, Tree};
 use super::projects::forms;
 use super::sharing::window::{self, Windows};
 use super::words;
 use super::words::{HOME, ITSELF, LOGICAL_CLUSTERS, ROOT, WORKSPACES};
-use apiserver::api::FindWorkspace;
+use apiserver::api::{FindWorkspace, Meant};
+use apiserver::auth::User;
 use apiserver::client::Client;
+use apiserver::error::ApiError;
+use apiserver::hooks::Later;
 use apiserver::object::Peek;
-use apiserver::place::Workspace;
+use apiserver::place::{ObjectRef, Workspace};
 use apiserver::window::Window;
+use bytes::Bytes;
 use http::Uri;
 use std::sync::Arc;
 
@@ -22,11 +28,12 @@ const SYSTEM_ADMIN: &str = "system:admin";
 pub struct Finder {
     client: Client,
     windows: Arc<Windows>,
+    everywhere: Arc<Everywhere>,
 }
 
 impl Finder {
     pub fn new(client: Client) -> Self {
-        Self { client, windows: Arc::default() }
+        Self { client, windows: Arc::default(), everywhere: Arc::default() }
     }
 }
 
@@ -47,7 +54,19 @@ impl FindWorkspace for Finder {
         }
     }
 
+    fn path(&self, workspace: &Workspace) -> Option<String> {
+        self.path_of(workspace)
+    }
+
+    fn stands_for<'a>(&'a self, at: &ObjectRef, user: &'a User) -> Option<Later<'a, Result<Bytes, ApiError>>> {
+        homes::is_asked_for(at).then(|| Box::pin(homes::of(&self.client, user)) as Later<'_, _>)
+    }
+
     fn window(&self, path: &str) -> Option<(Option<Window>, String)> {
+        if let Some(rest) = everywhere::read(path) {
+            let (window, rest) = self.everywhere.open(&self.client, rest);
+            return Some((Some(window), rest));
+        }
         if let Some(address) = lifecycle::read(path) {
             let opened = lifecycle::open(&self.client, &address, |path| self.find(Some(path)));
             return Some((opened, address.rest.to_owned()));
@@ -57,7 +76,7 @@ impl FindWorkspace for Finder {
         Some((opened, address.rest.to_owned()))
     }
 
-    fn meant(&self, uri: &Uri) -> Option<Uri> {
+    fn meant(&self, uri: &Uri) -> Option<Meant> {
         forms::rewritten(uri)
     }
 }

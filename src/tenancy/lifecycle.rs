@@ -3,19 +3,22 @@
 //! has to, and takes its own name off the list. When the list is empty, so is the wait.
 
 use super::path;
+use super::projects::{self, PROJECTS};
+use super::rest;
 use super::types::TypeRef;
-use super::words::{ITSELF, LOGICAL_CLUSTERS, PHASE_LABEL, TYPES, WORKSPACES, collection};
+use super::words::{ITSELF, LOGICAL_CLUSTERS, PHASE_LABEL, TYPES, WORKSPACES, branded, collection};
 use apiserver::allocate::Beside;
 use apiserver::attend::Attending;
 use apiserver::catalog::{Catalog, ResourceDef};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::{Object, Peek, timestamp};
-use apiserver::place::Workspace;
+use apiserver::place::{ObjectRef, Workspace};
 use apiserver::strategy::Part;
 use apiserver::target::{Target, Verb};
 use apiserver::view::{Seeing, View};
 use apiserver::window::{Called, Pane, Window};
+use bytes::Bytes;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use storage::Key;
@@ -172,6 +175,10 @@ impl View for Waiting {
         self.is_one(value)
     }
 
+    fn shown(&self, key: &Key, value: &Bytes) -> Bytes {
+        branded(key, value)
+    }
+
     fn require(&self, object: &mut Object, old: Option<&Object>) -> Result<(), ApiError> {
         let Some(old) = old else { return Ok(()) };
         if only_takes_off(object, old, self.stage.list(), &self.who) {
@@ -197,6 +204,9 @@ fn only_takes_off(new: &Object, old: &Object, list: &str, who: &str) -> bool {
 
 /// Moves a workspace on when nobody has anything to do with it any more.
 pub(super) fn attend(object: &mut Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError> {
+    if let Some(old) = write.old.filter(|_| write.part == Part::Main) {
+        return rest::attend(object, old, write).map(|()| Vec::new());
+    }
     let Some(old) = write.old.filter(|_| write.part == Part::Status) else { return Ok(Vec::new()) };
     if !write.user.is_master() && !write.through_window {
         let why = "its status is written by the server";
@@ -207,22 +217,40 @@ pub(super) fn attend(object: &mut Object, write: &Attending<'_>) -> Result<Vec<B
         return Ok(Vec::new());
     }
     let left = list(object);
-    let Some(mut workspace) = owner(object, write)? else { return Ok(Vec::new()) };
-    for told in [object, &mut workspace.1] {
-        say(told, &left, timestamp(write.ambient.now()));
+    let now = timestamp(write.ambient.now());
+    let (Some((at, mut workspace)), project) = owners(object, write)? else { return Ok(Vec::new()) };
+    for told in [object, &mut workspace] {
+        say(told, &left, now.clone());
     }
-    Ok(vec![Beside::Replace(Box::new(workspace.0), workspace.1)])
+    let mut beside = vec![Beside::Replace(Box::new(at), workspace)];
+    if let Some((at, mut project)) = project {
+        match &*left {
+            [] => projects::ready(&mut project, &now),
+            left => projects::provisioning(&mut project, left, &now),
+        }
+        beside.push(Beside::Replace(Box::new(at), project));
+    }
+    Ok(beside)
 }
 
-/// The workspace that an object is behind.
-fn owner(itself: &Object, write: &Attending<'_>) -> Result<Option<(apiserver::place::ObjectRef, Object)>, ApiError> {
+type Found = Option<(ObjectRef, Object)>;
+
+/// The workspace that an object is behind, and the project that the workspace stands for, if it does for one.
+fn owners(itself: &Object, write: &Attending<'_>) -> Result<(Found, Found), ApiError> {
     let said = |field: &str| itself.text(&["spec", "owner", field]);
     if said("name").is_empty() {
-        return Ok(None);
+        return Ok((None, None));
     }
-    let at = collection(write.around, WORKSPACES, &Workspace::new(said("cluster")))?.object(said("name"));
-    let found = write.around.object(&at)?;
-    Ok(found.filter(|found| found.uid() == said("uid")).map(|found| (at, found)))
+    let find = |resource: (&str, &str, &str)| -> Result<Found, ApiError> {
+        let at = collection(write.around, resource, &Workspace::new(said("cluster")))?.object(said("name"));
+        Ok(write.around.object(&at)?.map(|found| (at, found)))
+    };
+    let is_owner = |(_, found): &(ObjectRef, Object)| found.uid() == said("uid");
+    if said("resource") != PROJECTS.2 {
+        return Ok((find(WORKSPACES)?.filter(is_owner), None));
+    }
+    let is_ours = |(_, found): &(ObjectRef, Object)| found.text(&["spec", "cluster"]) == write.at.workspace.as_str();
+    Ok((find(WORKSPACES)?.filter(is_ours), find(PROJECTS)?.filter(is_owner)))
 }
 
 /// Says who is waited for, or that nobody is.

@@ -12,15 +12,21 @@
 mod birth;
 pub mod departure;
 mod door;
+mod everywhere;
 mod find;
+mod homes;
 mod identity;
+mod index;
 mod lifecycle;
+mod mine;
 pub mod path;
 pub mod projects;
 mod reach;
 mod reserved;
+pub mod rest;
 pub mod seed;
 mod sharing;
+mod subjects;
 mod types;
 mod words;
 

@@ -1,5 +1,8 @@
 //! `root:team:app`: how workspaces are found. The first part is an id, the others are names of workspaces in each other.
 
+use super::words::USERS;
+use sha2::{Digest, Sha224};
+
 /// Longer paths are nobody's: each part is a look at the store.
 const PARTS_MAX: usize = 32;
 
@@ -18,11 +21,31 @@ pub trait Tree {
 /// The id of the workspace at a path.
 pub fn resolve(path: &str, tree: &impl Tree) -> Option<String> {
     let mut parts = path.split(':');
-    let first = parts.next().filter(|first| is_name(first))?;
-    if path.split(':').count() > PARTS_MAX || !tree.is_there(first) {
+    let mut first = parts.next().filter(|first| is_name(first))?.to_owned();
+    if path.split(':').count() > PARTS_MAX {
         return None;
     }
-    parts.try_fold(first.to_owned(), |parent, name| if is_name(name) { tree.child(&parent, name) } else { None })
+    if first == USERS
+        && let Some(user) = parts.next()
+    {
+        first = home(user);
+    }
+    if !tree.is_there(&first) {
+        return None;
+    }
+    parts.try_fold(first, |parent, name| if is_name(name) { tree.child(&parent, name) } else { None })
+}
+
+/// The id of somebody's home: the first eight bytes of a SHA-224 of their name, as a number to the base of 36.
+pub fn home(user: &str) -> String {
+    let hash = Sha224::digest(user);
+    let mut number = hash.iter().take(8).fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+    let mut digits = Vec::new();
+    while number > 0 {
+        digits.extend(char::from_digit((number % 36) as u32, 36));
+        number /= 36;
+    }
+    digits.iter().rev().collect()
 }
 
 /// The paths of a workspace and of those around it, the innermost first.
@@ -81,6 +104,18 @@ mod tests {
     #[test]
     fn all_workspaces_are_meant_however_a_client_writes_the_star() {
         assert_eq!(["*", "%2A", "%2a", "root:a"].map(onto), ["*", "*", "*", "root:a"]);
+    }
+
+    #[test]
+    fn a_home_has_the_id_that_kcp_gives_it() {
+        assert_eq!((&*home("alice"), &*home("bob")), ("v1u4alow0iv9", "2okdry95y5lkv"));
+        let tree = Known(&[("user", "x", "v1u4alow0iv9"), ("v1u4alow0iv9", "b", "id2")]);
+        let check =
+            |path: &str, expected: Option<&str>| assert_eq!(resolve(path, &tree).as_deref(), expected, "{path}");
+        check("user:alice", Some("v1u4alow0iv9"));
+        check("user:alice:b", Some("id2"));
+        check("v1u4alow0iv9:b", Some("id2"));
+        check("user:bob", None);
     }
 
     #[test]

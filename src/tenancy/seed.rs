@@ -1,7 +1,7 @@
 //! What the first workspace begins with: itself, the types that workspaces can be of, and the one that plain clients
 //! are in.
 
-use super::words::{CLUSTER, HOME, ITSELF, LOGICAL_CLUSTERS, PATH, PHASE_LABEL, ROOT, TYPE, TYPES, WORKSPACES};
+use super::words::{CLUSTER, HOME, ITSELF, LOGICAL_CLUSTERS, PATH, PHASE_LABEL, ROOT, TYPE, TYPES, USERS, WORKSPACES};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::place::Workspace;
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 pub async fn seed(client: &Client, url: &str) -> Result<(), ApiError> {
     let root = Workspace::new(ROOT);
     itself(client, &root, (ROOT, "root:root"), url).await?;
+    itself(client, &Workspace::new(USERS), (USERS, "root:universal"), url).await?;
     let types = client.at(TYPES, &root, None)?;
     for (name, spec) in types_of_kcp() {
         client

@@ -3,12 +3,19 @@
 use apiserver::attend::Around;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
+use apiserver::keyspace;
+use apiserver::object::with_annotation;
 use apiserver::place::{Collection, ObjectRef, Workspace};
+use bytes::Bytes;
+use storage::Key;
 
 /// Where everything begins. Its id is its path.
 pub const ROOT: &str = "root";
 /// The workspace below root that is meant by a path without one. Its id is its name.
 pub const HOME: &str = "default";
+
+/// In which homes are. Nobody enters it; `user:<name>` is the home of somebody.
+pub(super) const USERS: &str = "user";
 
 pub(super) const WORKSPACES: (&str, &str, &str) = ("tenancy.kcp.io", "v1alpha1", "workspaces");
 pub(super) const TYPES: (&str, &str, &str) = ("tenancy.kcp.io", "v1alpha1", "workspacetypes");
@@ -36,10 +43,24 @@ pub(super) const CLUSTER_OF_ACCOUNT: &str = "authentication.kcp.io/cluster-name"
 pub(super) const SCOPES: &str = "authentication.kcp.io/scopes";
 pub(super) const WARRANTS: &str = "authorization.kcp.io/warrant";
 
+/// `true`: nobody does anything in the workspace. By its present name, and by the one before.
+pub(super) const INACTIVE: &str = "core.kcp.io/inactive";
+pub(super) const INACTIVE_BEFORE: &str = "internal.kcp.io/inactive";
+/// Why nothing may change in the workspace of a project.
+pub(super) const SUSPENDED: &str = "internal.tenancy.kcp.io/suspended";
+
 /// Holds a workspace until its logical cluster is gone.
 pub(super) const HELD_BY_CLUSTER: &str = "core.kcp.io/logicalcluster";
 /// Holds a logical cluster until nothing is in it.
 pub(super) const HELD_BY_CONTENT: &str = "core.kcp.io/logicalcluster-deletion";
+
+/// An object as it is seen from outside of its workspace: it says whose it is.
+pub(super) fn branded(key: &Key, value: &Bytes) -> Bytes {
+    match keyspace::workspace(key) {
+        Some(workspace) => with_annotation(value, CLUSTER, workspace.as_str()),
+        None => value.clone(),
+    }
+}
 
 /// A collection in a workspace, as those have it who look around.
 pub(super) fn collection(

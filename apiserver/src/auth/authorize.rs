@@ -85,16 +85,18 @@ impl<'a> Authorizer<'a> {
         Ok(Authorized { what: target, user: user.clone() })
     }
 
-    /// Permits a target to whoever may do something else, which stands for it in the rules of a workspace. Others are
-    /// refused in the same words as if there were no such workspace.
-    pub fn lend(
+    /// Permits a target to whoever may do something else, which stands for it in the rules of a workspace; and to those
+    /// for whom `otherwise` finds something that is theirs to see of it. Others are refused in the same words as if
+    /// there were no such workspace.
+    pub(crate) fn lend(
         self,
         user: &Arc<User>,
         (workspace, wanted): (&Workspace, &Attributes<'_>),
         target: Target,
         asked: &Asked,
+        otherwise: impl FnOnce(&Target) -> bool,
     ) -> Result<Authorized<Target>, ApiError> {
-        if !self.allows(user, workspace, wanted)? {
+        if !self.allows(user, workspace, wanted)? && !otherwise(&target) {
             return Err(refusal(user, &guess(asked), CLOSED));
         }
         Ok(Authorized { what: target, user: user.clone() })

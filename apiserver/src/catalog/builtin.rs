@@ -65,6 +65,7 @@ fn traits(group: &str, plural: &str) -> Traits {
         graceful: (group, plural) == ("", "pods"),
         computed: false,
         defines: false,
+        metadata_only: false,
     }
 }
 

@@ -26,6 +26,10 @@ pub const COMPUTED: &str = "hanse.dev/computed";
 /// The annotation of a definition that came with the server, and whose objects decide what their workspace serves.
 pub const DEFINES: &str = "hanse.dev/defines";
 
+/// The annotation of a definition that says from where its resources are to be seen when somebody asks what there is:
+/// `Organization,Project`. Whoever knows that there are any can use them from everywhere.
+const CONTEXTS: &str = "discovery.miloapis.com/parent-contexts";
+
 /// The annotation that says of what an object of the same name is computed, and is written instead: `plural.group`.
 pub const WRITTEN_AS: &str = "hanse.dev/written-as";
 
@@ -148,6 +152,7 @@ impl Shared<'_> {
                 served: flag(version, "served"),
                 terminating: self.terminating,
                 warning: self.warning(version, group, &kind),
+                contexts: contexts(self.definition),
             })),
             kind,
             traits: Traits {
@@ -216,4 +221,11 @@ fn word<'a>(tree: &'a Value, field: &str) -> &'a str {
 
 fn flag(tree: &Value, field: &str) -> bool {
     tree.get(field) == Some(&Value::Bool(true))
+}
+
+/// From where its resources are to be seen; nothing, if from everywhere.
+fn contexts(definition: &Object) -> Vec<String> {
+    let said = definition.annotation(CONTEXTS).unwrap_or_default();
+    let all: Vec<&str> = said.split([',', ';']).map(str::trim).filter(|context| !context.is_empty()).collect();
+    if all.contains(&"*") { Vec::new() } else { all.into_iter().map(str::to_owned).collect() }
 }

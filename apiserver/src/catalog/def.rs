@@ -69,6 +69,8 @@ pub struct Traits {
     pub computed: bool,
     /// Its objects decide what their workspace serves.
     pub defines: bool,
+    /// Only the metadata of its objects is told: what else they hold is said differently in each workspace.
+    pub metadata_only: bool,
 }
 
 /// What happens to the dependents of a deleted object when nobody says.
@@ -82,7 +84,33 @@ pub enum Collecting {
     Unsupported,
 }
 
+/// Stands for the identity of a resource of which the objects of all origins are meant.
+pub(crate) const ANY_IDENTITY: &str = "*";
+
 impl ResourceDef {
+    /// Whatever is called so in any workspace, and wherever its definition comes from: of that, metadata is told.
+    pub fn of_any_origin(group: &str, version: &str, plural: &str) -> Option<Self> {
+        const KIND: &str = "PartialObjectMetadata";
+        let [group, version, plural] = [group, version, plural].map(str::to_owned);
+        let identity = Some(ANY_IDENTITY.into());
+        Some(Self {
+            schema: Schema::Builtin(builtin::kind_in("meta.k8s.io/v1", KIND)?),
+            stored: Stored { group: group.clone(), version: version.clone(), plural: plural.clone(), identity },
+            singular: plural.clone(),
+            kind: KIND.to_owned(),
+            list_kind: format!("{KIND}List"),
+            namespaced: true,
+            verbs: vec!["get", "list", "watch"],
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            subresources: Vec::new(),
+            traits: Traits { metadata_only: true, ..Traits::default() },
+            group,
+            version,
+            plural,
+        })
+    }
+
     /// `apps/v1`, or `v1` for the core group.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }

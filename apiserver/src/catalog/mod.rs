@@ -6,6 +6,7 @@ mod def;
 mod order;
 
 pub use custom::{COMPUTED, DEFINES, Origin, PASSAGE, WRITTEN_AS};
+pub(crate) use def::ANY_IDENTITY;
 pub use def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
 pub(crate) use order::{group_priority, versions as version_order};
 
@@ -102,6 +103,16 @@ impl Catalog {
     pub fn only(&self, groups: &[String]) -> Self {
         let kept = self.groups.iter().filter(|group| groups.contains(&group.name));
         Self::new(kept.flat_map(|group| &group.versions).flat_map(|version| &version.resources).cloned(), None)
+    }
+
+    /// What is to be seen from somewhere, if that is less than all of it.
+    pub(crate) fn within(&self, context: &str) -> Option<Self> {
+        let is_seen = |resource: &ResourceDef| resource.custom().is_none_or(|custom| custom.is_seen_from(context));
+        if self.by_name.values().all(|resource| is_seen(resource)) {
+            return None;
+        }
+        let seen = self.by_name.values().filter(|resource| is_seen(resource)).cloned();
+        Some(Self::new(seen, self.below.as_ref()))
     }
 
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<ResourceDef>> {

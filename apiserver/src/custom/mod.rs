@@ -32,6 +32,14 @@ pub struct Custom {
     pub terminating: bool,
     /// What those are told who use this version.
     pub warning: Option<String>,
+    /// From where it is to be seen; from everywhere, if nothing is said.
+    pub contexts: Vec<String>,
+}
+
+impl Custom {
+    pub fn is_seen_from(&self, context: &str) -> bool {
+        self.contexts.is_empty() || self.contexts.iter().any(|one| one == context)
+    }
 }
 
 /// What says what the objects look like.

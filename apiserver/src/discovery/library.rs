@@ -55,6 +55,11 @@ impl Library {
         documents
     }
 
+    /// The documents of a part of what a workspace serves. Few workspaces have one: they are made each time.
+    pub(crate) fn narrowed(&self, catalog: Catalog) -> Arc<Documents> {
+        Arc::new(Documents::new(Arc::new(catalog), Some(self.builtin.clone())))
+    }
+
     /// The documents of what a workspace serves.
     pub(crate) fn of(&self, workspace: &Workspace, catalog: &Arc<Catalog>) -> Arc<Documents> {
         if self.builtin.are_of(catalog) {

@@ -5,18 +5,22 @@
 //! Within a workspace it is its own business who comes first: its flow schemas and priority levels say so ([`Flows`]).
 //! Lines have an end, and so has waiting. A workspace that nobody asks anything of has no place here.
 
+mod costs;
 mod dump;
 mod flow;
 mod house;
 mod lines;
 mod payer;
+mod rate;
 mod room;
 #[cfg(test)]
 mod tests;
 mod watches;
 
+pub(crate) use costs::Costs;
 pub use flow::{Class, Flows, Schema};
 pub(crate) use payer::Payer;
+pub(crate) use rate::Rates;
 pub use watches::{Watcher, Watches, Watching};
 
 use crate::auth::User;

@@ -3,7 +3,7 @@
 mod scan;
 mod stored;
 
-pub use stored::{Peek, draft, with_revision};
+pub use stored::{Peek, draft, with_annotation, with_revision};
 
 use openapi::scalar::time::{Instant, Precision};
 use serde_json::{Map, Value, json};

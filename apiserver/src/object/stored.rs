@@ -30,6 +30,35 @@ pub fn with_revision(bytes: &Bytes, revision: Revision) -> Bytes {
     changed.freeze()
 }
 
+/// The same object with an annotation, whose name and value need no escaping.
+pub fn with_annotation(bytes: &Bytes, name: &str, value: &str) -> Bytes {
+    let Some((metadata, inner)) = find(bytes, &["metadata"]) else { return bytes.clone() };
+    let (at, text) = match find(bytes, &["metadata", "annotations"]) {
+        Some((start, b"{}")) => (start + 1, format!("{name:?}:{value:?}")),
+        Some((start, [b'{', ..])) => match find(bytes, &["metadata", "annotations", name]) {
+            Some((old, was)) => return replaced(bytes, old..old + was.len(), &format!("{value:?}")),
+            None => (start + 1, format!("{name:?}:{value:?},")),
+        },
+        Some((null, was)) => return replaced(bytes, null..null + was.len(), &format!("{{{name:?}:{value:?}}}")),
+        None => {
+            let comma = if inner == b"{}" { "" } else { "," };
+            (metadata + 1, format!("\"annotations\":{{{name:?}:{value:?}}}{comma}"))
+        }
+    };
+    replaced(bytes, at..at, &text)
+}
+
+fn replaced(bytes: &Bytes, range: std::ops::Range<usize>, text: &str) -> Bytes {
+    if bytes[range.clone()] == *text.as_bytes() {
+        return bytes.clone();
+    }
+    let mut changed = BytesMut::with_capacity(bytes.len() + text.len());
+    changed.put_slice(&bytes[..range.start]);
+    changed.put_slice(text.as_bytes());
+    changed.put_slice(&bytes[range.end..]);
+    changed.freeze()
+}
+
 /// A stored object, of which only what is asked for is read.
 #[derive(Clone, Copy, Debug)]
 pub struct Peek<'a>(&'a [u8]);
@@ -90,5 +119,19 @@ mod tests {
         let deleted = with_revision(&stored, Revision(1234));
         assert_eq!(Object::parse(&deleted).unwrap().resource_version(), "1234");
         assert_eq!(Peek::of(&deleted).text(&["metadata", "name"]).unwrap(), "a\"b");
+    }
+
+    #[test]
+    fn an_annotation_is_put_on_an_object_without_reading_the_rest() {
+        let check = |stored: &'static str, expected: &str| {
+            assert_eq!(with_annotation(&Bytes::from_static(stored.as_bytes()), "a.b/c", "x"), expected, "{stored}");
+        };
+        check(r#"{"metadata":{}}"#, r#"{"metadata":{"annotations":{"a.b/c":"x"}}}"#);
+        check(r#"{"metadata":{"name":"n"},"d":1}"#, r#"{"metadata":{"annotations":{"a.b/c":"x"},"name":"n"},"d":1}"#);
+        check(r#"{"metadata":{"annotations":{}}}"#, r#"{"metadata":{"annotations":{"a.b/c":"x"}}}"#);
+        check(r#"{"metadata":{"annotations":null}}"#, r#"{"metadata":{"annotations":{"a.b/c":"x"}}}"#);
+        check(r#"{"metadata":{"annotations":{"k":"v"}}}"#, r#"{"metadata":{"annotations":{"a.b/c":"x","k":"v"}}}"#);
+        check(r#"{"metadata":{"annotations":{"a.b/c":"y"}}}"#, r#"{"metadata":{"annotations":{"a.b/c":"x"}}}"#);
+        check(r#"{"kind":"odd"}"#, r#"{"kind":"odd"}"#);
     }
 }

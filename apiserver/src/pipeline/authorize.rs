@@ -20,7 +20,9 @@ pub(super) async fn authorize(
     asked: &Asked,
 ) -> Result<Authorized<Target>, ApiError> {
     let workspace = deciding(api, &target, workspace);
-    api.resources.authorizer().authorize(user, &workspace, target, asked).await
+    let permitted = api.resources.authorizer().authorize(user, &workspace, target, asked).await?;
+    api.resources.must_answer(&workspace, permitted.get())?;
+    Ok(permitted)
 }
 
 /// The same for whoever looks through a window: they may if the rules of its home let them, and those agree whose
@@ -28,15 +30,22 @@ pub(super) async fn authorize(
 pub(super) fn through(
     api: &Api,
     user: &Arc<User>,
-    window: &Window,
+    window: &mut Window,
     target: Target,
     asked: &Asked,
 ) -> Result<Authorized<Target>, ApiError> {
     let wanted = Attributes::of(&target, asked);
     let verb = if matches!(wanted.what, What::Path(_)) { "get".to_owned() } else { wanted.verb.to_owned() };
-    let called = window.called.attributes(&verb);
-    let permitted = api.resources.authorizer().lend(user, (&window.home, &called), target, asked)?;
+    let (called, mut narrower) = (window.called.attributes(&verb), None);
+    let permitted = api.resources.authorizer().lend(user, (&window.home, &called), target, asked, |target| {
+        narrower = window.pane.narrowed(window, user, target);
+        narrower.is_some()
+    })?;
+    if let Some(narrower) = narrower {
+        *window = narrower;
+    }
     window.pane.admits(permitted.get())?;
+    api.resources.must_answer(&window.onto, permitted.get())?;
     // Whoever shares a kind is not limited by itself; others are, when they see what was taken of it.
     let home = permitted.get().resource().and_then(|resource| resource.home());
     if home.is_some_and(|home| home != window.home.as_str()) {

@@ -7,7 +7,7 @@ use super::trace::Noted;
 use crate::api::Api;
 use crate::auth::{Asked, Attributes, User};
 use crate::error::ApiError;
-use crate::fairness::{Bounds, Guest, Listed, Seat, Seats, Turned, Watcher, Watches, Watching};
+use crate::fairness::{Bounds, Costs, Guest, Listed, Rates, Seat, Seats, Turned, Watcher, Watches, Watching};
 use crate::place::Workspace;
 use crate::target::{Dump, Target};
 use axum::body::Body;
@@ -26,6 +26,8 @@ pub struct Limits {
     pub writes: Bounds,
     /// Of one user of one workspace.
     pub watches: usize,
+    /// Requests of one workspace; any number, if there is none.
+    pub per_second: Option<u32>,
 }
 
 impl Default for Limits {
@@ -36,6 +38,7 @@ impl Default for Limits {
             reads: Bounds { seats: 400, seats_of_one: 32, waiting: 20_000, waiting_of_one: 4_000, wait },
             writes: Bounds { seats: 400, seats_of_one: 128, waiting: 20_000, waiting_of_one: 4_000, wait },
             watches: 10_000,
+            per_second: None,
         }
     }
 }
@@ -70,13 +73,16 @@ pub(super) struct Limiter {
     writes: Seats,
     watches: Watches,
     sizes: Sizes,
+    rates: Rates,
+    costs: Costs,
 }
 
 impl Limiter {
     pub(super) fn new(limits: Limits) -> Self {
-        let Limits { reads, writes, watches } = limits;
+        let Limits { reads, writes, watches, per_second } = limits;
         let (reads, writes) = (Seats::new(reads), Seats::new(writes));
-        Self { reads, writes, watches: Watches::new(watches), sizes: Sizes::default() }
+        let (watches, rates) = (Watches::new(watches), Rates::new(per_second));
+        Self { reads, writes, watches, sizes: Sizes::default(), rates, costs: Costs::default() }
     }
 }
 
@@ -130,6 +136,26 @@ impl Limiter {
             ApiError::too_many_requests()
         })?);
         Ok(turn)
+    }
+
+    /// Refuses what a workspace asks too often. Only those count who may ask.
+    pub(super) fn pace(&self, api: &Api, user: &User, workspace: &Workspace, target: &Target) -> Result<(), ApiError> {
+        let counts = Load::of(target).is_some() && !user.is_master();
+        if !counts || self.rates.take(workspace, api.resources.ambient().now()) {
+            return Ok(());
+        }
+        api.metrics.turned("rate");
+        Err(ApiError::too_many_requests())
+    }
+
+    /// Takes in what a request of a workspace has cost.
+    pub(super) fn note(&self, workspace: &Workspace, took: Duration) {
+        self.costs.note(workspace, took);
+    }
+
+    /// Which workspaces have cost most.
+    pub(super) fn costs(&self, api: &Api) -> String {
+        self.costs.told(|workspace| api.workspaces.path(workspace)).to_string()
     }
 
     /// What goes on in a workspace, in its own words.

@@ -18,7 +18,7 @@ pub use authenticate::Peer;
 pub use limit::Limits;
 pub use relay::ClientAddress;
 
-use crate::api::Api;
+use crate::api::{Api, Said};
 use crate::audit::Record;
 use crate::auth::Authorized;
 use crate::call::{self, Call, refuse};
@@ -74,6 +74,9 @@ impl Pipeline {
         let answered = panics::caught(self.steps(request, &trace, &mut noted)).await; // a bug is a 500, not a dead connection
         noted.panicked = answered.is_err();
         let response = answered.flatten().unwrap_or_else(|error| refuse(&error, accept));
+        if let Some(workspace) = &noted.workspace {
+            self.limiter.note(workspace, trace.took());
+        }
         self.api.metrics.waiting(self.limiter.waiting());
         trace::end(&self.api, trace, noted, response) // request id, metrics, access log
     }
@@ -84,7 +87,7 @@ impl Pipeline {
         measure::measure(&request)?; // no more than anybody needs to say
         let uri = audit::uri(api, &request);
         let passed_on = behind::is_passed_on(api, &request); // by the API server that this one stands behind
-        let (workspace, window) = if passed_on {
+        let (workspace, mut window) = if passed_on {
             (behind::workspace(api, &request)?, None)
         } else {
             workspace::workspace(api, &mut request)? // /clusters/{path}/... -> Workspace, /services/... -> Window
@@ -98,17 +101,23 @@ impl Pipeline {
         let last = async {
             let asking = authenticate::authenticate(api, &workspace, &mut request).await?; // -> User
             let user = impersonate::impersonate(api, asking.clone(), &workspace, &target, &mut request).await?; // -> the User that is meant
+            let user = workspace::known(user, &request); // by the way they came
             noted.record = audit::received(api, trace, uri.as_deref(), (&asking, &user), &target, &request);
             let (asked, query) = (authorize::asked(&request), request.uri().query().map(str::to_owned));
             let about = (&asked, query.as_deref());
             let turn = self.limiter.turn(api, &user, (&workspace, &target), about, noted).await?; // not before it is theirs
-            let permitted = match &window {
+            let permitted = match &mut window {
                 Some(window) => authorize::through(api, &user, window, target, &asked)?,
                 None => authorize::authorize(api, &user, workspace.clone(), target, &asked).await?, // -> Authorized<Target>
             };
             if let Some(payer) = request.extensions().get::<Payer>() {
                 // Whoever has to put an end to a crowd does not wait behind it.
                 if user.is_master() { payer.becomes(&user.name) } else { payer.becomes(&workspace) }
+            }
+            self.limiter.pace(api, &user, &workspace, permitted.get())?; // not more often than it may
+            noted.workspace = Some(window.as_ref().map_or_else(|| workspace.clone(), |window| window.onto.clone()));
+            if let Target::Costs = permitted.get() {
+                return Ok(call::plain(http::StatusCode::OK, self.limiter.costs(api)));
             }
             if let Target::Turns(what) = permitted.get() {
                 return Ok(call::plain(http::StatusCode::OK, self.limiter.dump(api, &workspace, *what)?));
@@ -149,7 +158,8 @@ async fn answer(
             let host = parts.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
             let authority = parts.uri.authority().map(|authority| authority.as_str()).or(host).map(str::to_owned);
             let (method, uri, headers) = (parts.method, parts.uri, parts.headers);
-            let call = Call { authority, method, uri, query, headers, body, deadline, passed_on, window };
+            let context = parts.extensions.get::<Said>().and_then(|said| said.context);
+            let call = Call { authority, method, uri, query, headers, body, deadline, passed_on, window, context };
             verbs::dispatch(api, target, &call).await
         }
         Err(error) => Err(error),

@@ -5,11 +5,13 @@ use crate::api::Api;
 use crate::audit::Record;
 use crate::fairness::Schema;
 use crate::metrics;
+use crate::place::Workspace;
 use axum::extract::Request;
 use axum::response::Response;
 use http::Method;
 use http::header::{HeaderName, HeaderValue};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::Instant;
 
 pub(super) const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
@@ -26,6 +28,8 @@ pub(super) struct Noted {
     pub(super) record: Option<Record>,
     pub(super) panicked: bool,
     pub(super) flow: Option<Arc<Schema>>,
+    /// Where it is answered, once it is permitted.
+    pub(super) workspace: Option<Workspace>,
 }
 
 /// What is known of a request before anything is done with it.
@@ -35,6 +39,12 @@ pub(super) struct Trace {
     pub(super) id: Option<HeaderValue>,
     method: Method,
     path: String,
+}
+
+impl Trace {
+    pub(super) fn took(&self) -> Duration {
+        self.started.elapsed()
+    }
 }
 
 pub(super) fn begin(api: &Api, request: &Request) -> Trace {

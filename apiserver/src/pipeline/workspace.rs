@@ -1,14 +1,28 @@
 //! `/clusters/<path>/...`: which workspace the rest of the path is in.
 
-use crate::api::Api;
+use crate::api::{Api, Said};
+use crate::auth::User;
 use crate::error::ApiError;
 use crate::place::Workspace;
 use crate::window::Window;
 use axum::extract::Request;
 use http::Uri;
 use http::uri::PathAndQuery;
+use std::sync::Arc;
 
 const PREFIX: &str = "/clusters/";
+
+/// From where those look who name no place.
+const PLATFORM: &str = "Platform";
+
+/// The user, with what is known of them by the way they came.
+pub(super) fn known(user: Arc<User>, request: &Request) -> Arc<User> {
+    let said = request.extensions().get::<Said>().filter(|said| !said.extra.is_empty());
+    let Some(said) = said else { return user };
+    let mut known = User::clone(&user);
+    known.extra.extend(said.extra.iter().map(|(key, value)| ((*key).to_owned(), vec![value.clone()])));
+    Arc::new(known)
+}
 
 /// The workspace, which is taken off the path. Whether there is one is nobody's business who may not enter it: a request
 /// into none goes the way of all others, and is refused where they are.
@@ -19,9 +33,14 @@ pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<(Workspace, 
         let home = window.as_ref().map_or_else(Workspace::nowhere, |window| window.home.clone());
         return Ok((home, window));
     }
+    let mut said = Said::default();
     if let Some(meant) = api.workspaces.meant(request.uri()) {
-        *request.uri_mut() = meant;
+        *request.uri_mut() = meant.uri;
+        said = meant.said;
+    } else if split(request.uri().path()).0.is_none() {
+        said.context = Some(PLATFORM);
     }
+    request.extensions_mut().insert(said);
     let (named, rest) = split(request.uri().path());
     let workspace = api.workspaces.find(named).unwrap_or_else(Workspace::nowhere);
     if named.is_some() {

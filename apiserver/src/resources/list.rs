@@ -115,7 +115,7 @@ fn collect(start: &Start, range: &KeyRange, filter: &Filter, limit: usize) -> Re
     let revision = start.snapshot.revision();
     let mut page = Page { revision, items: Vec::new(), next: None, remaining: None };
     let mut last: Option<Key> = None;
-    let mut entries = start.snapshot.scan(start.range.clone());
+    let mut entries = filter.reading(&start.snapshot, start.range.clone())?;
     for entry in &mut entries {
         let entry = entry?;
         if limit > 0 && page.items.len() == limit {

@@ -20,6 +20,7 @@ mod mutate;
 mod owners;
 mod patch;
 mod read;
+mod reading;
 mod room;
 mod rules;
 mod scale;

@@ -13,6 +13,7 @@ use crate::error::ApiError;
 use crate::keyspace::{self, Mark};
 use crate::object::Object;
 use crate::place::{Collection, Workspace};
+use crate::target::Target;
 use std::borrow::Cow;
 use std::sync::Arc;
 use storage::{Entry, Snapshot};
@@ -64,6 +65,14 @@ impl Resources {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Refuses what a workspace does not answer for the time being.
+    pub(crate) fn must_answer(&self, workspace: &Workspace, target: &Target) -> Result<(), ApiError> {
+        if workspace.is_everywhere() || workspace.is_nowhere() {
+            return Ok(());
+        }
+        self.inner.attendant.answers(workspace, target, &self.sight(workspace))
     }
 
     /// Who somebody is once they are in a workspace.

@@ -47,8 +47,9 @@ impl Filter {
         Ok((range, Self { resource: at.resource.clone(), selection, everything }))
     }
 
+    /// Everything in the range is meant, and can be seen.
     pub fn is_everything(&self) -> bool {
-        self.everything
+        self.everything && self.selection.view.is_none()
     }
 
     /// Whether the object of a key is meant, and can be seen.

@@ -1,6 +1,7 @@
 //! Watching: what is there, if that was asked for, and then every change.
 
 use super::computed::Viewing;
+use super::reading::Reading;
 use super::versions::{has_to_be_asked_for, shown_at_once};
 use super::{Filter, Resources};
 use crate::auth::Authorized;
@@ -10,7 +11,7 @@ use crate::options::{ListOptions, Match};
 use crate::place::Collection;
 use bytes::Bytes;
 use std::sync::Arc;
-use storage::{Change, Entry, ReadError, Revision, Scan, Watcher};
+use storage::{Change, Entry, ReadError, Revision, Watcher};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventKind {
@@ -62,7 +63,7 @@ pub struct Watch {
 
 #[derive(Debug)]
 struct Initial {
-    scan: Scan,
+    scan: Reading,
     revision: Revision,
     /// The client waits to be told that this was all.
     announced: bool,
@@ -96,8 +97,8 @@ impl Resources {
                     viewing = Some(computing.watch(at.get(), (filter.clone(), name), &snapshot, all)?);
                 }
                 let revision = snapshot.revision();
-                let scan = all.then(|| Initial { scan: snapshot.scan(range.clone()), revision, announced: asked });
-                (scan, revision)
+                let scan = all.then(|| filter.reading(&snapshot, range.clone())).transpose()?;
+                (scan.map(|scan| Initial { scan, revision, announced: asked }), revision)
             }
         };
         let watcher = self.inner.store.watch(range, after).map_err(|error| match error {

@@ -3,7 +3,6 @@
 use crate::api::Api;
 use crate::auth::Authorized;
 use crate::call::{Call, warn};
-use crate::catalog::ResourceDef;
 use crate::error::ApiError;
 use crate::media::Form;
 use crate::media::Offer;
@@ -20,20 +19,26 @@ pub(super) async fn create(api: &Api, at: &Authorized<Collection>, call: &Call) 
     let options = options.seeing(call.view(&at.get().resource));
     let request = Create { body: call.object()?, options };
     let written = api.resources.create(at, &request).await?;
-    answer(api, call, &at.get().resource, form, &written)
+    answer(api, call, at.get(), form, &written)
 }
 
 /// What a write answers with: the object as it is now, and what its author should know.
 pub(super) fn answer(
     api: &Api,
     call: &Call,
-    resource: &ResourceDef,
+    at: &Collection,
     form: Form,
     written: &Written,
 ) -> Result<Response, ApiError> {
     let code = if written.created { StatusCode::CREATED } else { StatusCode::OK };
     let include = IncludeObject::parse(&call.query)?;
-    let bytes = render::object(resource, &written.bytes, form, include, api.resources.ambient().now())?;
+    let bytes = render::object(
+        &at.resource,
+        &call.shown(at, written.bytes.clone()),
+        form,
+        include,
+        api.resources.ambient().now(),
+    )?;
     let mut response = call.answer(code, form.encoding, bytes);
     warn(&mut response, &written.warnings);
     Ok(response)

@@ -123,7 +123,11 @@ fn documents_for(api: &Api, workspace: &Workspace, call: &Call) -> Result<Arc<Do
     if let Some(window) = &call.window {
         return Ok(api.documents_seen(&window.catalog));
     }
-    if call.passed_on { api.offered(workspace) } else { api.documents(workspace) }
+    match call.context {
+        _ if call.passed_on => api.offered(workspace),
+        Some(context) => api.documents_within(workspace, context),
+        None => api.documents(workspace),
+    }
 }
 
 /// The first clause that this server knows decides.

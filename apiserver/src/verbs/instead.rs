@@ -112,6 +112,7 @@ fn call_about(call: &Call, content_type: &str, body: Bytes) -> Call {
         deadline: call.deadline,
         passed_on: call.passed_on,
         window: call.window.clone(),
+        context: call.context,
     }
 }
 

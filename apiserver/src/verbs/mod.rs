@@ -41,7 +41,7 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::Remote(_) => Err(ApiError::internal("a request was not sent on")),
         Target::Nowhere(error) => Err(*error),
         // Whoever gives out the turns says so.
-        Target::Turns(_) => Err(ApiError::no_such_path()),
+        Target::Turns(_) | Target::Costs => Err(ApiError::no_such_path()),
         Target::Metrics => {
             let unrecorded = api.audit.as_ref().map_or(0, Audit::lost);
             Ok(call::plain(http::StatusCode::OK, api.metrics.text(unrecorded)))

@@ -26,5 +26,5 @@ pub(super) async fn patch(
     let options = options.seeing(call.view(at.get().resource()));
     let body = PatchBody { kind, bytes: call.body.clone() };
     let written = api.resources.patch(at, part, &body, &options).await?;
-    answer(api, call, at.get().resource(), form, &written)
+    answer(api, call, &at.get().within, form, &written)
 }

@@ -24,5 +24,5 @@ pub(super) async fn update(
     let options = options.seeing(call.view(at.get().resource()));
     let request = Create { body: call.object()?, options };
     let written = api.resources.update(at, part, &request).await?;
-    answer(api, call, at.get().resource(), form, &written)
+    answer(api, call, &at.get().within, form, &written)
 }

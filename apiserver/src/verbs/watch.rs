@@ -4,10 +4,12 @@ use crate::api::Api;
 use crate::auth::Authorized;
 use crate::call::{Call, event_buffer};
 use crate::error::ApiError;
+use crate::lookout::Lookout;
 use crate::media::Offer;
 use crate::place::Collection;
 use crate::render::{Events, IncludeObject};
 use crate::resources::{Resources, Watch};
+use crate::target::{Target, Verb};
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
@@ -18,7 +20,6 @@ use std::pin::Pin;
 use std::time::Duration;
 use storage::ReadError;
 use tokio::time::{Instant, Sleep};
-use tokio_util::sync::CancellationToken;
 
 /// How often a client that wants to know is told how far its watch is.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
@@ -43,14 +44,17 @@ pub(super) async fn watch(
     let secs = secs.unwrap_or_else(|| WATCH_SECS_MIN + ambient.below(WATCH_SECS_MIN));
     let events = Events::new(at.get().resource.clone(), form, include);
     let content_type = events.content_type();
+    // Joined first, looked at second: one that is put to rest in between does not go unnoticed.
+    let lookout = api.lookouts.join(&at.get().workspace, &api.stopping);
+    let target = Target::Objects { verb: Verb::Watch, at: at.get().clone() };
+    api.resources.must_answer(&at.get().workspace, &target)?;
     let started = match api.resources.watch(at, name, options).await {
         Ok(watch) => Stage::Watching(Box::new(watch)),
         // Kubernetes says so in the stream: by then the client has been told that it watches.
         Err(error) if error.code() == 410 => Stage::Failed(error),
         Err(error) => return Err(error),
     };
-    let stopping = api.stopping.clone();
-    let told = Telling::new(started, events, api.resources.clone(), Duration::from_secs(secs), stopping);
+    let told = Telling::new(started, events, api.resources.clone(), Duration::from_secs(secs), lookout);
     let body = stream::unfold(told, Telling::next);
     let mut response = Response::new(Body::from_stream(body));
     let headers = response.headers_mut();
@@ -72,7 +76,7 @@ struct Telling {
     resources: Resources,
     ends: Pin<Box<Sleep>>,
     bookmark: Pin<Box<Sleep>>,
-    stopping: CancellationToken,
+    lookout: Lookout,
 }
 
 /// Why a watch that waits wakes up.
@@ -83,10 +87,10 @@ enum Woken {
 }
 
 impl Telling {
-    fn new(stage: Stage, events: Events, resources: Resources, lasts: Duration, stopping: CancellationToken) -> Self {
+    fn new(stage: Stage, events: Events, resources: Resources, lasts: Duration, lookout: Lookout) -> Self {
         let ends = Box::pin(tokio::time::sleep(lasts));
         let bookmark = Box::pin(tokio::time::sleep(BOOKMARK_EVERY));
-        Self { stage, events, resources, ends, bookmark, stopping }
+        Self { stage, events, resources, ends, bookmark, lookout }
     }
 
     async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
@@ -107,7 +111,7 @@ impl Telling {
     async fn step(&mut self, mut watch: Box<Watch>, out: &mut BytesMut) -> Stage {
         let woken = tokio::select! {
             biased;
-            () = self.stopping.cancelled() => Woken::End,
+            () = self.lookout.ended() => Woken::End,
             () = &mut self.ends => Woken::End,
             event = watch.next() => Woken::Event(event),
             () = &mut self.bookmark => Woken::Bookmark,

@@ -1,31 +1,49 @@
 //! How Milo's clients say where they want to be: `/projects/<name>/control-plane/...` is the workspace of a project, and
 //! `.../organizations/<name>/control-plane/...` is where everybody is who names none, with the projects of others left out.
 
-use super::ORGANIZATION;
+use super::{GROUP, ORGANIZATION};
 use crate::tenancy::path::is_name;
 use crate::tenancy::words::HOME;
+use apiserver::api::{Meant, Said};
 use http::Uri;
 use http::uri::PathAndQuery;
 
 const GROUP_PATH: &str = "/apis/resourcemanager.miloapis.com/v1alpha1";
+const IAM_GROUP: &str = "iam.miloapis.com";
+const USERS_PATH: &str = "/apis/iam.miloapis.com/v1alpha1/users/";
 
 /// What is meant, in the form that everything has.
-pub fn rewritten(uri: &Uri) -> Option<Uri> {
-    let meant = meant(uri.path(), uri.query())?;
+pub fn rewritten(uri: &Uri) -> Option<Meant> {
+    let (meant, said) = meant(uri.path(), uri.query())?;
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(PathAndQuery::try_from(meant).ok()?);
-    Uri::from_parts(parts).ok()
+    Some(Meant { uri: Uri::from_parts(parts).ok()?, said })
 }
 
-fn meant(path: &str, query: Option<&str>) -> Option<String> {
+fn meant(path: &str, query: Option<&str>) -> Option<(String, Said)> {
     let below = path.strip_prefix(GROUP_PATH).unwrap_or(path);
     if let Some((project, rest)) = below.strip_prefix("/projects/").and_then(control_plane) {
-        return Some(joined(&format!("/clusters/{HOME}:{project}{rest}"), query));
+        let path = format!("/clusters/{HOME}:{project}{rest}");
+        return Some((joined(&path, query), parent(GROUP, "Project", project)));
+    }
+    if let Some((user, rest)) = path.strip_prefix(USERS_PATH).and_then(control_plane) {
+        return Some((joined(&format!("/clusters/{HOME}{rest}"), query), parent(IAM_GROUP, "User", user)));
     }
     let (organization, rest) =
         path.strip_prefix(GROUP_PATH)?.strip_prefix("/organizations/").and_then(control_plane)?;
     let chosen = (rest.strip_prefix(GROUP_PATH) == Some("/projects")).then(|| chosen(organization, query));
-    Some(joined(&format!("/clusters/{HOME}{rest}"), chosen.as_deref().or(query)))
+    let path = joined(&format!("/clusters/{HOME}{rest}"), chosen.as_deref().or(query));
+    Some((path, parent(GROUP, "Organization", organization)))
+}
+
+/// What whoever decides is told of the way somebody came.
+fn parent(group: &'static str, kind: &'static str, name: &str) -> Said {
+    let extra = vec![
+        ("iam.miloapis.com/parent-api-group", group.to_owned()),
+        ("iam.miloapis.com/parent-type", kind.to_owned()),
+        ("iam.miloapis.com/parent-name", name.to_owned()),
+    ];
+    Said { extra, context: Some(kind) }
 }
 
 /// `<name>/control-plane<rest>`
@@ -70,7 +88,7 @@ mod tests {
     fn a_project_is_the_workspace_of_its_name_however_it_is_said() {
         let check = |said: &str, expected: Option<&str>| {
             let uri: Uri = format!("https://h:1{said}").parse().unwrap();
-            let meant = rewritten(&uri).map(|uri| uri.to_string());
+            let meant = rewritten(&uri).map(|meant| meant.uri.to_string());
             assert_eq!(meant.as_deref(), expected.map(|path| format!("https://h:1{path}")).as_deref(), "{said}");
         };
         let long = "/apis/resourcemanager.miloapis.com/v1alpha1";
@@ -102,5 +120,17 @@ mod tests {
         }
         check(&projects, None);
         check(&format!("{projects}/a/status"), None);
+    }
+
+    #[test]
+    fn whoever_decides_is_told_by_which_way_somebody_came() {
+        let check = |said: &str, expected: [&str; 3]| {
+            let said = rewritten(&said.parse().unwrap()).unwrap().said;
+            let values: Vec<&str> = said.extra.iter().map(|(_, value)| value.as_str()).collect();
+            assert_eq!((&values[..], said.context), (&expected[..], Some(expected[1])));
+        };
+        check("/projects/p/control-plane/api", [GROUP, "Project", "p"]);
+        check(&format!("{GROUP_PATH}/organizations/o/control-plane/api"), [GROUP, "Organization", "o"]);
+        check(&format!("{USERS_PATH}u/control-plane/api"), [IAM_GROUP, "User", "u"]);
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod departure;
 pub mod forms;
+pub mod suspension;
 
 use super::words::ROOT;
 use apiserver::error::ApiError;
@@ -25,7 +26,7 @@ const HELD_BY_WORKSPACE: &str = "resourcemanager.miloapis.com/project-controller
 pub(super) const SYSTEM_NAMESPACE: &str = "milo-system";
 
 /// What the server says of a project whose workspace is made together with it.
-pub(super) fn complete(project: &mut Object, now: &Value) {
+pub(super) fn complete(project: &mut Object, waits_for: &[String], now: &Value) {
     let owner = project.text(&["spec", "ownerRef", "name"]).to_owned();
     if !owner.is_empty() {
         let mut labels = project.labels().cloned().unwrap_or_default();
@@ -35,16 +36,33 @@ pub(super) fn complete(project: &mut Object, now: &Value) {
     let others = project.finalizers().filter(|name| *name != HELD_BY_WORKSPACE).map(str::to_owned);
     let held: Vec<String> = others.chain([HELD_BY_WORKSPACE.to_owned()]).collect();
     project.set_finalizers(held);
-    ready(project, now);
+    if waits_for.is_empty() {
+        ready(project, now);
+    } else {
+        let waits_for: Vec<Value> = waits_for.iter().map(|name| name.as_str().into()).collect();
+        provisioning(project, &waits_for, now);
+    }
+}
+
+/// Its workspace is there, and others have something to do in it first.
+pub(super) fn provisioning(project: &mut Object, waits_for: &[Value], now: &Value) {
+    let message = format!("Initializers still exist: {}", Value::Array(waits_for.to_vec()));
+    say_ready(project, json!({ "status": "False", "reason": "Provisioning", "message": message }), now);
 }
 
 /// There is nothing to wait for.
 pub(super) fn ready(object: &mut Object, now: &Value) {
-    let condition = json!({
-        "type": "Ready", "status": "True", "reason": "Ready", "message": "It can be used",
-        "observedGeneration": 1, "lastTransitionTime": now,
-    });
-    object.map_mut().insert("status".to_owned(), json!({ "conditions": [condition] }));
+    say_ready(object, json!({ "status": "True", "reason": "Ready", "message": "It can be used" }), now);
+}
+
+fn say_ready(object: &mut Object, mut condition: Value, now: &Value) {
+    condition["type"] = json!("Ready");
+    condition["observedGeneration"] = json!(1);
+    condition["lastTransitionTime"] = now.clone();
+    let others = object.items(&["status", "conditions"]).filter(|found| found["type"] != "Ready").cloned();
+    let conditions: Vec<Value> = [condition].into_iter().chain(others).collect();
+    let status = object.map_mut().entry("status").or_insert_with(|| json!({}));
+    status["conditions"] = Value::Array(conditions);
 }
 
 /// The workspace that a project stands for.

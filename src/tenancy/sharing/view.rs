@@ -2,7 +2,7 @@
 
 use super::window::{binding_in, is_to};
 use super::words::BINDINGS;
-use crate::tenancy::words::CLUSTER;
+use crate::tenancy::words::branded;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::keyspace;
@@ -25,6 +25,10 @@ pub(super) struct Bound {
 impl View for Bound {
     fn sees(&self, _: &Key, value: &[u8]) -> bool {
         is_to(Peek::of(value), &self.home, &self.export)
+    }
+
+    fn shown(&self, key: &Key, value: &Bytes) -> Bytes {
+        branded(key, value)
     }
 }
 
@@ -122,11 +126,7 @@ impl View for Claimed {
     }
 
     fn shown(&self, key: &Key, value: &Bytes) -> Bytes {
-        let (Some(workspace), Ok(mut object)) = (keyspace::workspace(key), Object::parse(value)) else {
-            return value.clone();
-        };
-        object.set_annotation(CLUSTER, workspace.as_str());
-        Value::from(object).to_string().into()
+        branded(key, value)
     }
 
     /// Labels that a claim is bound to are put on what is written because of it.

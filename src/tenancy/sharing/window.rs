@@ -4,7 +4,8 @@
 
 use super::view::{Bound, Claimed};
 use super::words::{BINDINGS, EVOLVED, EXPORTS, SCHEMAS, VAULT};
-use super::{is_hash, schema};
+use super::{Identities, is_hash, schema};
+use crate::tenancy::index::Index;
 use crate::tenancy::path;
 use apiserver::catalog::{Catalog, ResourceDef};
 use apiserver::client::Client;
@@ -55,6 +56,8 @@ type Place = (Workspace, String, Workspace);
 pub(in crate::tenancy) struct Windows {
     /// Nothing else is locked, and nothing is read, while this is held.
     kept: Mutex<HashMap<Place, (String, Arc<Catalog>)>>,
+    /// Claims name others' exports by their identity.
+    identities: Index<Identities>,
 }
 
 impl Windows {
@@ -149,7 +152,7 @@ impl Exported {
         let place = (self.home.clone(), self.export.name().to_owned(), self.onto.clone());
         let (revision, binding) = (self.export.resource_version(), self.binding.as_ref());
         if self.onto.is_everywhere() {
-            return windows.catalog(place, revision.to_owned(), || Catalog::of(self.seen_everywhere()));
+            return windows.catalog(place, revision.to_owned(), || Catalog::of(self.seen_everywhere(windows)));
         }
         let Some(binding) = binding else { return Arc::new(Catalog::of(self.bindings())) };
         let (Ok(since), Ok(theirs)) = (self.client.served_since(&self.onto), self.client.catalog(&self.onto)) else {
@@ -177,31 +180,19 @@ impl Exported {
         once(all)
     }
 
-    fn seen_everywhere(&self) -> Vec<Arc<ResourceDef>> {
+    fn seen_everywhere(&self, windows: &Windows) -> Vec<Arc<ResourceDef>> {
         let mut all = self.bindings();
         all.extend(offered_by(&self.client, &self.home, &self.export, None));
         for claim in self.export.items(&["spec", "permissionClaims"]) {
             let (group, resource) = (word(claim, "group"), word(claim, "resource"));
             match word(claim, "identityHash") {
                 "" => all.extend(versions(self.client.builtin(), group, resource, "")),
-                identity => all.extend(self.of_others(identity, (group, resource))),
+                identity => {
+                    all.extend(of_identity(&self.client, &windows.identities, identity, (group, resource)));
+                }
             }
         }
         once(all)
-    }
-
-    /// What is claimed of another export, which is known by its identity.
-    fn of_others(&self, identity: &str, wanted: (&str, &str)) -> Vec<Arc<ResourceDef>> {
-        let Some(exports) = self.client.builtin().find(EXPORTS.0, EXPORTS.1, EXPORTS.2) else { return Vec::new() };
-        let all = self.client.scan_everywhere(exports).filter_map(Result::ok);
-        let ours = all
-            .filter(|entry| Peek::new(&entry.version).text(&["status", "identityHash"]).as_deref() == Some(identity));
-        let found = ours.filter_map(|entry| {
-            let home = apiserver::keyspace::workspace(&entry.key)?;
-            let export = Object::parse(&entry.version.value).ok()?;
-            Some(offered_by(&self.client, &home, &export, Some(wanted)))
-        });
-        found.flatten().collect()
     }
 
     fn is_own(&self, resource: &ResourceDef) -> bool {
@@ -330,6 +321,23 @@ fn offered_by(client: &Client, home: &Workspace, export: &Object, only: Option<(
     let all = resources.flat_map(|defined| defined.to_vec());
     all.filter(|resource| matches!(resource.custom().map(|custom| &custom.definition), Some(Definition::Shared(_))))
         .collect()
+}
+
+/// A resource of whoever has an identity, in all versions.
+pub(in crate::tenancy) fn of_identity(
+    client: &Client,
+    identities: &Index<Identities>,
+    identity: &str,
+    wanted: (&str, &str),
+) -> Vec<Arc<ResourceDef>> {
+    let places = identities.ask(client, |known| known.of(identity)).unwrap_or_default();
+    let found = places.iter().filter_map(|(home, name)| {
+        let home = Workspace::new(home);
+        let at = client.at(EXPORTS, &home, None).ok()?.object(name);
+        let export = Object::parse(&client.glance(&at).ok()??).ok()?;
+        Some(offered_by(client, &home, &export, Some(wanted)))
+    });
+    found.flatten().collect()
 }
 
 fn word<'a>(tree: &'a Value, field: &str) -> &'a str {

@@ -1,7 +1,10 @@
 //! Workspaces on a server in memory. Tests wait by watching until something is so.
 
+mod everywhere;
+mod homes;
 mod isolation;
 mod projects;
+mod rest;
 mod sharing;
 mod windows;
 

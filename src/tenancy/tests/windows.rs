@@ -16,7 +16,7 @@ const BOBS: &str = "root:ann-b";
 
 impl House {
     /// Ann shares cowboys and claims config maps; `more` is what else her export says.
-    async fn share(&self, more: Value) {
+    pub(super) async fn share(&self, more: Value) {
         self.put(SCHEMAS, "root:ann", None, schema("today", &["v1alpha1"])).await;
         let mut export = export("cowboys", "today");
         export["spec"]["permissionClaims"] = json!([{ "group": "", "resource": "configmaps", "verbs": ["*"] }]);
@@ -26,18 +26,18 @@ impl House {
         self.put(EXPORTS, "root:ann", None, export).await;
     }
 
-    async fn take(&self, path: &str, claims: Value) {
+    pub(super) async fn take(&self, path: &str, claims: Value) {
         let mut binding = binding("cowboys", "root:ann", "cowboys");
         binding["spec"]["permissionClaims"] = claims;
         self.put(BINDINGS, path, None, binding).await;
     }
 
-    async fn asked(&self, who: &str, line: &str, body: Value) -> (u16, String) {
+    pub(super) async fn asked(&self, who: &str, line: &str, body: Value) -> (u16, String) {
         self.ask(Peer::user(User::authenticated(who, Vec::new())), line, &[], &body).await
     }
 
     #[track_caller]
-    fn is(&self, found: &(u16, String), code: u16) {
+    pub(super) fn is(&self, found: &(u16, String), code: u16) {
         assert_eq!(found.0, code, "{}", found.1);
     }
 
@@ -133,13 +133,14 @@ async fn claims_are_seen_as_far_as_they_were_accepted() {
     assert!(all.1.contains("\"open\"") && !all.1.contains("\"shut\""), "{}", all.1);
     assert!(all.1.contains("kcp.io/cluster"), "{}", all.1);
     let place = format!("{}/api/v1/namespaces/default/configmaps", house.window(BOBS));
-    house.is(&house.asked("ann", &format!("GET {place}/open"), Value::Null).await, 200);
+    let open = house.asked("ann", &format!("GET {place}/open"), Value::Null).await;
+    assert!(open.0 == 200 && open.1.contains(&format!("\"kcp.io/cluster\":\"{}\"", house.find(BOBS))), "{}", open.1);
     for line in [format!("GET {place}/shut"), format!("DELETE {place}/shut")] {
         house.is(&house.asked("ann", &line, Value::Null).await, 404);
     }
     let sent = |name: &str, labels: Value| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "labels": labels } });
     let made = house.asked("ann", &format!("POST {place}"), sent("new", json!({}))).await;
-    assert!(made.0 == 201 && made.1.contains("\"for\":\"ann\""), "{}", made.1);
+    assert!(made.0 == 201 && made.1.contains("\"for\":\"ann\"") && made.1.contains("kcp.io/cluster"), "{}", made.1);
     let refused = house.asked("ann", &format!("POST {place}"), sent("odd", json!({ "for": "bob" }))).await;
     assert!(refused.0 == 403 && refused.1.contains("protected label for must have value ann"), "{}", refused.1);
     // What was not claimed is not there, and what was not accepted neither.
