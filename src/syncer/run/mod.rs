@@ -11,6 +11,7 @@ mod records;
 mod report;
 mod step;
 mod supervise;
+mod told;
 mod upsync;
 mod watches;
 mod wish;
