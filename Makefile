@@ -6,7 +6,7 @@ DATA_DIR ?= hanse-data
 # How often `make test-powercut` cuts the power of each engine.
 POWER_CUTS ?= 20
 # Programs and files that are needed, each with the Debian package that brings it.
-BUILD_TOOLS := cc:build-essential protoc:protobuf-compiler \
+BUILD_TOOLS := cc:build-essential c++:build-essential protoc:protobuf-compiler \
 	/usr/include/google/protobuf/descriptor.proto:libprotobuf-dev
 TEST_TOOLS := etcd:etcd-server openssl:openssl mkfs.ext4:e2fsprogs mount:mount losetup:mount
 # The same features everywhere, so that what was built once is used again.

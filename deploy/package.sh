@@ -23,7 +23,7 @@ Package: hanse
 Version: $version
 Architecture: $architecture
 Maintainer: The Hanse authors <hanse@example.com>
-Depends: libc6, libgcc-s1
+Depends: libc6, libgcc-s1, libstdc++6
 Installed-Size: $(du --summarize --block-size=1K "$tree" | cut -f1)
 Section: admin
 Priority: optional

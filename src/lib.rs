@@ -14,6 +14,7 @@ pub mod demonstration;
 pub mod dialects;
 pub mod fleet;
 pub mod host;
+pub mod interpreter;
 pub mod scheduler;
 pub mod server;
 pub mod syncer;

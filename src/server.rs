@@ -11,6 +11,7 @@ use crate::definitions;
 use crate::demonstration::{self, Scale, Shown};
 use crate::dialects::{Book, karmada, native};
 use crate::fleet::{self, Connector, Doors, Ledger};
+use crate::interpreter::Scripts;
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
 use crate::tenancy::{Finder, HOME, ROOT, Tenancy, bindings, departure, projects, rest, seed};
@@ -113,7 +114,7 @@ impl Server {
         let front = Front::open(&data_dir, &credentials.ca_pem, ambient.clone()).map_err(CredentialsError::from)?;
         let catalog = Arc::new(catalog());
         let url = credentials::url(address);
-        let tenancy = Arc::new(Tenancy::new(url.clone(), bootstrap::rules()));
+        let tenancy = Arc::new(Tenancy::new(url.clone(), bootstrap::rules()).checking(karmada::customization::check));
         let resources = Resources::consulting(store.clone(), catalog, ambient, tenancy, deciders);
         resources.limit_workspaces(limits.room());
         let finder = Finder::new(Client::as_system(resources.clone(), "tenancy"));
@@ -266,7 +267,9 @@ async fn federate(api: &Api, pipeline: &Pipeline, stop: &CancellationToken) -> R
     let client = |name: &str| Client::as_system(resources.clone(), name);
     let tasks = TaskTracker::new();
     let finder = Finder::new(client("tenancy"));
-    let rules = Arc::new(Book::new(Box::new(move |workspace| finder.path_of(workspace))));
+    let ambient = resources.ambient().clone();
+    let scripts = Scripts::new(Arc::new(move || ambient.now()));
+    let rules = Arc::new(Book::new(Box::new(move |workspace| finder.path_of(workspace)), scripts));
     let book: Arc<dyn Rulebook> = rules.clone();
     let ledger = Arc::new(Ledger::default());
     let connector = Arc::new(Connector { pipeline: pipeline.clone() });

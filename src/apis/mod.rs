@@ -6,6 +6,7 @@ pub mod change;
 pub mod definitions;
 mod describe;
 pub mod fnv;
+pub mod interpret;
 mod kind;
 pub mod kinds;
 mod path;

@@ -4,12 +4,53 @@ use openapi::scalar::quantity::canonical;
 
 /// How many `1/parts` the quantity is, rounded up; what is too large is as large as can be. `None` if it is none.
 pub fn units(text: &str, parts: i64) -> Option<i64> {
-    let text = canonical(text).ok()?;
-    let (number, suffix) = text.split_at(text.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(text.len()));
-    let (times, per) = magnitude(suffix)?;
-    let scaled = number.parse::<i128>().ok()?.checked_mul(times)?.checked_mul(i128::from(parts))?;
-    let units = scaled.div_euclid(per) + i128::from(scaled.rem_euclid(per) != 0);
+    let units = exact(text, i128::from(parts))?;
     Some(i64::try_from(units).unwrap_or(if units < 0 { i64::MIN } else { i64::MAX }))
+}
+
+fn exact(text: &str, parts: i128) -> Option<i128> {
+    let text = canonical(text).ok()?;
+    let (number, suffix) = split(&text);
+    let (times, per) = magnitude(suffix)?;
+    let scaled = number.parse::<i128>().ok()?.checked_mul(times)?.checked_mul(parts)?;
+    Some(scaled.div_euclid(per) + i128::from(scaled.rem_euclid(per) != 0))
+}
+
+fn split(canonical: &str) -> (&str, &str) {
+    let end = canonical.find(|c: char| c != '-' && !c.is_ascii_digit());
+    canonical.split_at(end.unwrap_or(canonical.len()))
+}
+
+/// The smallest part that a quantity has.
+const NANO: i128 = 1_000_000_000;
+
+/// The quantity as a number, as close as that can be. `None` if it is none.
+pub fn approximate(text: &str) -> Option<f64> {
+    Some(exact(text, NANO)? as f64 / NANO as f64)
+}
+
+/// All of them together, as Go prints the sum: in binary if the first that is not nothing is. `None` if one is no
+/// quantity.
+pub fn sum<'a>(quantities: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let (mut all, mut binary) = (0_i128, false);
+    for text in quantities {
+        if all == 0 {
+            binary = split(&canonical(text).ok()?).1.ends_with('i');
+        }
+        all = all.checked_add(exact(text, NANO)?)?;
+    }
+    let whole = all.div_euclid(NANO) + i128::from(all.rem_euclid(NANO) != 0);
+    if binary && whole.abs() >= 1024 { bytes(whole) } else { Some(canonical(&format!("{all}n")).ok()?.into_owned()) }
+}
+
+/// A number of bytes, as Go prints it.
+pub fn bytes(number: i128) -> Option<String> {
+    let text = match number {
+        _ if number.abs() < 1024 => number.to_string(),
+        _ if number % 1024 == 0 => format!("{}Ki", number / 1024),
+        _ => return Some(number.to_string()),
+    };
+    Some(canonical(&text).ok()?.into_owned())
 }
 
 /// What a suffix multiplies by, and divides by.
@@ -50,5 +91,26 @@ mod tests {
             assert_eq!(units(text, parts), Some(expect), "{text}");
         }
         assert_eq!(units("much", 1), None);
+    }
+
+    #[test]
+    fn sums_are_printed_as_go_prints_them() {
+        let cases: [(&[&str], &str); 9] = [
+            (&[], "0"),
+            (&["100m", "1"], "1100m"),
+            (&["1500m", "500m"], "2"),
+            (&["1Gi", "512Mi"], "1536Mi"),
+            (&["0", "1Ki", "1k"], "2024"),
+            (&["512", "512"], "1024"),
+            (&["1k", "1Ki"], "2024"),
+            (&["16Gi", "16Gi"], "32Gi"),
+            (&["1n", "1"], "1000000001n"),
+        ];
+        for (quantities, expect) in cases {
+            assert_eq!(sum(quantities.iter().copied()).as_deref(), Some(expect), "{quantities:?}");
+        }
+        assert_eq!(sum(["1", "much"]), None);
+        assert_eq!(approximate("1500m"), Some(1.5));
+        assert_eq!((bytes(1000).as_deref(), bytes(2000).as_deref()), (Some("1k"), Some("2000")));
     }
 }

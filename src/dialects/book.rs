@@ -1,9 +1,13 @@
 //! All rules there are, of whatever dialect, found by the workspaces and kinds that they speak of.
 
+use super::karmada::customization::{self, CUSTOMIZATIONS, Customization};
 use super::karmada::overrides::{self, OverridePolicy};
 use super::karmada::policy::{self, Policy};
 use super::karmada::{Compat, claim};
 use super::native;
+use crate::apis::Kind;
+use crate::apis::interpret::Interpreter;
+use crate::interpreter::Scripts;
 use crate::scheduler::Cell;
 use crate::scheduler::Rule;
 use crate::scheduler::controller::{Bound, Concern, Rulebook};
@@ -24,7 +28,8 @@ const KARMADA: &str = "policy.karmada.io";
 const DECIDERS: [&str; 2] = ["", "default-scheduler"];
 
 /// Resources that rules are made of.
-const READ: [(&str, &str); 5] = [
+const READ: [(&str, &str); 6] = [
+    (CUSTOMIZATIONS.0, CUSTOMIZATIONS.2),
     (native::definitions::GROUP, "federationrules"),
     (KARMADA, "propagationpolicies"),
     (KARMADA, "clusterpropagationpolicies"),
@@ -40,11 +45,12 @@ pub struct Book {
     /// Guards nothing but itself, and is held for one question.
     pages: Mutex<Pages>,
     paths: Paths,
+    scripts: Scripts,
 }
 
 impl Book {
-    pub fn new(paths: Paths) -> Self {
-        Self { pages: Mutex::default(), paths }
+    pub fn new(paths: Paths, scripts: Scripts) -> Self {
+        Self { pages: Mutex::default(), paths, scripts }
     }
 
     /// The policy of Karmada's that speaks for an object.
@@ -57,7 +63,7 @@ impl Book {
 /// Where workspaces are known by their ids alone.
 impl Default for Book {
     fn default() -> Self {
-        Self::new(Box::new(|_| None))
+        Self::new(Box::new(|_| None), Scripts::default())
     }
 }
 
@@ -80,12 +86,35 @@ struct Page {
     rules: BTreeMap<String, Rule>,
     policies: BTreeMap<(String, String), Policy>,
     overrides: BTreeMap<(String, String), OverridePolicy>,
+    customizations: BTreeMap<String, Customization>,
+    /// Made of the customizations.
+    interpreters: HashMap<Kind, Interpreter>,
 }
 
 impl Page {
     /// Every rule that says where something goes.
     fn placing(&self) -> impl Iterator<Item = &Rule> {
         self.rules.values().chain(self.policies.values().map(|policy| &policy.rule))
+    }
+
+    /// Of several that say something of one thing, the first by name counts.
+    fn learn_customization(&mut self, name: String, now: Option<Customization>) -> Concern {
+        let before = put(&mut self.customizations, name, now.clone());
+        if before == now {
+            return Concern::default();
+        }
+        let kinds: BTreeSet<Kind> = before.into_iter().chain(now).map(|found| found.kind).collect();
+        for kind in &kinds {
+            let ours = self.customizations.values().filter(|found| found.kind == *kind);
+            let interpreter = Interpreter::new(ours.flat_map(|found| found.scripts.clone()));
+            if interpreter.is_scripted() {
+                self.interpreters.insert(kind.clone(), interpreter);
+            } else {
+                self.interpreters.remove(kind);
+            }
+        }
+        let kinds = kinds.into_iter().map(|kind| (kind.api_version, kind.kind)).collect();
+        Concern { kinds, everywhere: false }
     }
 
     /// The policy that speaks for an object: not one that somebody else decides by, or that still waits for others.
@@ -114,10 +143,11 @@ enum Entry {
     Rule(String, Option<Rule>),
     Policy((String, String), Option<Policy>),
     Override((String, String), Option<OverridePolicy>),
+    Customization(String, Option<Customization>),
 }
 
 /// What cannot be read is as if it were not there; whoever wrote it is told when it is written.
-fn read(before: Option<&Object>, now: Option<&Object>) -> Option<Entry> {
+fn read(before: Option<&Object>, now: Option<&Object>, scripts: &Scripts) -> Option<Entry> {
     let object = now.or(before)?;
     let standing = now.filter(|now| !now.is_deleting()).map(|now| Value::from(now.clone()));
     let key = (object.namespace().to_owned(), object.name().to_owned());
@@ -130,6 +160,11 @@ fn read(before: Option<&Object>, now: Option<&Object>) -> Option<Entry> {
             let compiled = |tree: Value| told(policy::compile(&tree, Namespaces::Same, Compat::Mended), &key);
             let policy = standing.and_then(compiled);
             Some(Entry::Policy(key, policy))
+        }
+        "ResourceInterpreterCustomization" => {
+            let compiled = |tree: Value| told(customization::compile(&tree, scripts), &key);
+            let customization = standing.and_then(compiled);
+            Some(Entry::Customization(key.1, customization))
         }
         _ => {
             let policy = standing.and_then(|tree| told(overrides::compile(&tree), &key));
@@ -163,6 +198,11 @@ impl Pages {
                     return Concern::default();
                 }
                 (before.map(|policy| policy.rule), now.map(|policy| policy.rule))
+            }
+            // Those of the root workspace say what objects mean wherever nobody says otherwise.
+            Entry::Customization(name, now) => {
+                let concern = page.learn_customization(name, now);
+                return Concern { everywhere: workspace.as_str() == ROOT, ..concern };
             }
             // It may concern whatever any policy speaks for.
             Entry::Override(key, now) => {
@@ -225,7 +265,7 @@ impl Rulebook for Book {
     }
 
     fn learn(&self, workspace: &Workspace, before: Option<&Object>, now: Option<&Object>) -> Concern {
-        let Some(entry) = read(before, now) else { return Concern::default() };
+        let Some(entry) = read(before, now, &self.scripts) else { return Concern::default() };
         self.pages.lock().learn(workspace, entry)
     }
 
@@ -251,6 +291,13 @@ impl Rulebook for Book {
             bound.extend(native.chain(claimed).map(|rule| Bound { home: home.clone(), rule }));
         }
         bound
+    }
+
+    fn interpreter(&self, workspace: &Workspace, kind: &Kind) -> Interpreter {
+        let pages = self.pages.lock();
+        let of = |workspace: &Workspace| pages.workspaces.get(workspace)?.interpreters.get(kind);
+        let own = of(workspace).cloned().unwrap_or_default();
+        of(&Workspace::new(ROOT)).map_or(own.clone(), |above| own.or(above))
     }
 
     fn path_of(&self, workspace: &Workspace) -> String {
@@ -311,7 +358,7 @@ mod tests {
 
     #[test]
     fn workspaces_are_named_by_their_paths() {
-        let book = Book::new(Box::new(|workspace| Some(format!("root:projects:{workspace}"))));
+        let book = Book::new(Box::new(|workspace| Some(format!("root:projects:{workspace}"))), Scripts::default());
         book.learn(&Workspace::new("root"), None, Some(&rule("below", &["root:projects:*"])));
         book.learn(&Workspace::new("root"), None, Some(&rule("elsewhere", &["root:others:*"])));
         assert_eq!(names(&book, "w"), ["below"]);
@@ -334,6 +381,34 @@ mod tests {
         let bound = book.rules_for(&workspace, &map);
         assert_eq!(bound.len(), 1);
         assert_eq!((bound[0].rule.name.as_str(), bound[0].rule.overrides.len()), ("n/high", 1));
+    }
+
+    #[test]
+    fn scripts_of_a_workspace_count_there_and_those_of_the_root_everywhere_else() {
+        let book = Book::default();
+        let customization = |name: &str, field: &str, script: &str| {
+            object(json!({
+                "apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterCustomization",
+                "metadata": { "name": name },
+                "spec": { "target": { "apiVersion": "example.io/v1", "kind": "Set" },
+                    "customizations": { field: { "luaScript": script } } },
+            }))
+        };
+        let says = |truth: &str| format!("function InterpretHealth() return {truth} end");
+        let own = customization("own", "healthInterpretation", &says("true"));
+        let concern = book.learn(&Workspace::new("w"), None, Some(&own));
+        assert_eq!(concern.kinds, [("example.io/v1".to_owned(), "Set".to_owned())]);
+        let again = book.learn(&Workspace::new("w"), Some(&own), Some(&own));
+        assert_eq!(again, Concern::default(), "nothing changed");
+        let above = customization("above", "healthInterpretation", &says("false"));
+        assert!(book.learn(&Workspace::new("root"), None, Some(&above)).everywhere);
+        let kind = Kind::new("example.io/v1", "Set");
+        let health = |workspace: &str| book.interpreter(&Workspace::new(workspace), &kind).health(&json!({})).unwrap();
+        assert_eq!((health("w").name(), health("v").name()), ("Healthy", "Unhealthy"));
+        let other = Kind::new("example.io/v2", "Set");
+        assert!(!book.interpreter(&Workspace::new("w"), &other).is_scripted(), "another version is another kind");
+        book.learn(&Workspace::new("w"), Some(&own), None);
+        assert_eq!(health("w").name(), "Unhealthy");
     }
 
     #[test]

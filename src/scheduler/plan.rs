@@ -44,7 +44,10 @@ struct Choice<'a> {
 pub fn plan(seen: &Seen<'_>) -> Placement {
     let mut rules: Vec<&Rule> = seen.rules.iter().collect();
     rules.sort_by(|a, b| a.name.cmp(&b.name));
-    let conflicts = terms::conflicts(&rules);
+    let conflicts: Vec<Trouble> = match seen.unclear {
+        Some(unclear) => vec![unclear.clone()],
+        None => terms::conflicts(&rules),
+    };
     if !conflicts.is_empty() {
         let groups = seen.before.groups.clone();
         let kept = Placement { targets: kept(seen, None), refused: Vec::new(), groups, troubles: conflicts };

@@ -70,6 +70,8 @@ pub enum Trouble {
     CannotSpread { rule: String, by: String, found: usize, least: usize },
     /// Rules that cannot hold at the same time; what was decided before stays.
     Conflict { rules: Vec<String>, about: String },
+    /// A script did not say what the object asks for; what was decided before stays.
+    Unclear(String),
 }
 
 impl Trouble {
@@ -80,6 +82,7 @@ impl Trouble {
             Self::Short { .. } => "NotEnoughCapacity",
             Self::CannotSpread { .. } => "CannotSpread",
             Self::Conflict { .. } => "RulesConflict",
+            Self::Unclear(_) => "CannotInterpret",
         }
     }
 }
@@ -97,6 +100,7 @@ impl fmt::Display for Trouble {
             Self::CannotSpread { rule, by, found, least } => {
                 write!(f, "rule {rule} wants at least {least} of {by}, {found} can be had")
             }
+            Self::Unclear(why) => f.write_str(why),
             Self::Conflict { rules, about } => write!(f, "rules {} disagree about {about}", rules.join(", ")),
         }
     }

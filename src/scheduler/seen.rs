@@ -25,6 +25,8 @@ pub struct Seen<'a> {
     /// What its kind is can be told to cells that do not know it, by rules that let what is needed follow.
     pub brings_definition: bool,
     pub mode: Mode,
+    /// Why it could not be found out what the object asks for. Nothing moves until it can.
+    pub unclear: Option<&'a Trouble>,
 }
 
 impl Seen<'_> {

@@ -87,6 +87,46 @@ pub enum Belongs {
     Stranger,
 }
 
+/// The object of a cell as scripts that were written for Karmada know it: they ask by its annotations of which
+/// generation of the source it is.
+pub fn as_karmada_marks(object: &Value) -> Value {
+    let mut shown = object.clone();
+    let pairs = [
+        (SOURCE_GENERATION, "resourcetemplate.karmada.io/generation"),
+        (SOURCE_UID, "resourcetemplate.karmada.io/uid"),
+    ];
+    for (ours, theirs) in pairs {
+        if let Some(said) = apis::text(object, &["metadata", "annotations", ours]) {
+            apis::map_mut(&mut shown, &["metadata", "annotations"]).insert(theirs.to_owned(), said.into());
+        }
+    }
+    shown
+}
+
+/// Puts back what says where an object is and whose it is, whatever became of it.
+pub(super) fn restore(object: &mut Value, from: &Value) {
+    for key in ["apiVersion", "kind"] {
+        apis::map_mut(object, &[]).extend(from.get(key).map(|said| (key.to_owned(), said.clone())));
+    }
+    for key in ["name", "namespace"] {
+        apis::remove(object, &["metadata", key]);
+        let said = apis::at(from, &["metadata", key]).map(|said| (key.to_owned(), said.clone()));
+        apis::map_mut(object, &["metadata"]).extend(said);
+    }
+    for field in ["labels", "annotations"] {
+        let said = apis::map(from, &["metadata", field]).into_iter().flatten();
+        let ours: Vec<_> =
+            said.filter(|(key, _)| is_ours(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+        if !ours.is_empty() {
+            apis::map_mut(object, &["metadata", field]).extend(ours);
+        }
+    }
+}
+
+fn is_ours(key: &str) -> bool {
+    key.starts_with(UPSTREAM) || key.starts_with("federation.hanse.dev/")
+}
+
 /// Who put it there.
 pub fn belongs(object: &Value, owner: &str) -> Belongs {
     let said = apis::text(object, &["metadata", "labels", OWNER]);
@@ -101,8 +141,7 @@ pub fn belongs(object: &Value, owner: &str) -> Belongs {
 pub fn release(object: &Value) -> Value {
     let ours = |field: &str| -> Map<String, Value> {
         let entries = apis::map(object, &["metadata", field]).into_iter().flatten();
-        let ours = |key: &&String| key.starts_with(UPSTREAM) || key.starts_with("federation.hanse.dev/");
-        entries.map(|(key, _)| key).filter(ours).map(|key| (key.clone(), Value::Null)).collect()
+        entries.map(|(key, _)| key).filter(|key| is_ours(key)).map(|key| (key.clone(), Value::Null)).collect()
     };
     json!({"metadata": {"labels": ours("labels"), "annotations": ours("annotations")}})
 }
@@ -134,6 +173,20 @@ mod tests {
         assert_eq!(belongs(&copy, "hub-1"), Belongs::Us("u-1".to_owned()));
         assert_eq!(belongs(&copy, "hub-2"), Belongs::Stranger);
         assert_eq!(belongs(&source(), "hub-1"), Belongs::Stranger);
+    }
+
+    #[test]
+    fn whatever_becomes_of_a_copy_it_stays_where_and_whose_it_is() {
+        let mut copy = json!({"apiVersion": "v1", "kind": "X", "metadata": {"name": "web", "labels": {"app": "web"}}});
+        mark(&mut copy, &source(), &origin("w"));
+        let mut changed = json!({"apiVersion": "v2", "kind": "Y",
+            "metadata": {"name": "other", "namespace": "n", "labels": {"app": "mine"}}});
+        restore(&mut changed, &copy);
+        let mut expect = copy.clone();
+        expect["metadata"]["labels"]["app"] = json!("mine");
+        assert_eq!(changed, expect);
+        let shown = as_karmada_marks(&copy);
+        assert_eq!(shown["metadata"]["annotations"]["resourcetemplate.karmada.io/generation"], "4");
     }
 
     #[test]

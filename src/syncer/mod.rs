@@ -12,7 +12,7 @@ pub mod run;
 
 pub use mark::Origin;
 pub use overrides::OverrideError;
-pub use render::{Order, Rendered, namespace_in_cell, render};
+pub use render::{Order, RenderError, Rendered, namespace_in_cell, render};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use super::overrides;
 use super::overrides::OverrideError;
 use crate::apis;
 use crate::apis::Kind;
+use crate::apis::interpret::{InterpretError, Interpreter};
 use crate::apis::kinds;
 use crate::scheduler::Cell;
 use crate::scheduler::Target;
@@ -25,6 +26,27 @@ pub struct Order<'a> {
     pub origin: &'a Origin,
     /// The namespace of the template, with its UID; `None` if it has none.
     pub namespace: Option<&'a Value>,
+    /// Who knows what the template means.
+    pub interpreter: &'a Interpreter,
+}
+
+/// Why it cannot be said what a cell should hold.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum RenderError {
+    #[error(transparent)]
+    Override(#[from] OverrideError),
+    #[error(transparent)]
+    Interpret(#[from] InterpretError),
+}
+
+impl RenderError {
+    /// One word for a condition.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Override(_) => "CannotOverride",
+            Self::Interpret(_) => "CannotInterpret",
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -44,11 +66,11 @@ pub fn namespace_in_cell(names: Namespaces, namespace: &Value) -> String {
 }
 
 /// Overrides come last: what they say of replicas counts.
-pub fn render(order: &Order<'_>) -> Result<Rendered, OverrideError> {
+pub fn render(order: &Order<'_>) -> Result<Rendered, RenderError> {
     let mut object = order.template.clone();
     kinds::strip(&mut object);
     map_namespace(&mut object, order);
-    divide(&mut object, order);
+    divide(&mut object, order)?;
     overrides::apply(&mut object, &order.terms.overrides, order.cell)?;
     mark::mark(&mut object, order.template, order.origin);
     let status = order.template.get("status").filter(|_| order.terms.status_down).cloned();
@@ -71,13 +93,14 @@ fn map_namespace(object: &mut Value, order: &Order<'_>) {
     }
 }
 
-fn divide(object: &mut Value, order: &Order<'_>) {
+fn divide(object: &mut Value, order: &Order<'_>) -> Result<(), InterpretError> {
     let mine = order.targets.iter().find(|target| target.cell == order.cell.name);
-    let Some(replicas) = mine.and_then(|target| target.replicas) else { return };
-    kinds::revise(object, replicas);
+    let Some(replicas) = mine.and_then(|target| target.replicas) else { return Ok(()) };
+    order.interpreter.revise(object, replicas)?;
     if order.terms.divides && Kind::of(object).name() == ("batch", "Job") {
         divide_completions(object, order);
     }
+    Ok(())
 }
 
 /// What a job has to complete is divided as what it runs at once.

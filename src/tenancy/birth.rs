@@ -42,16 +42,29 @@ pub struct Tenancy {
     url: String,
     /// What holds in every workspace that does not keep these rules itself.
     rules: Arc<Rules>,
+    check: Option<Check>,
 }
+
+/// Refuses what must not be written of kinds that came with the server.
+type Check = fn(&Object, &Attending<'_>) -> Result<(), ApiError>;
 
 impl Tenancy {
     pub fn new(url: String, rules: Rules) -> Self {
-        Self { url, rules: Arc::new(rules) }
+        Self { url, rules: Arc::new(rules), check: None }
+    }
+
+    /// Has somebody else look at what is written, who knows more of some kinds.
+    #[must_use]
+    pub fn checking(self, check: Check) -> Self {
+        Self { check: Some(check), ..self }
     }
 }
 
 impl Attendant for Tenancy {
     fn attend(&self, object: &mut Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError> {
+        if let Some(check) = self.check {
+            check(object, write)?;
+        }
         if let Some(attended) = sharing::attend(object, write, &self.url) {
             return attended;
         }

@@ -4,11 +4,12 @@ use crate::apis;
 use crate::apis::Kind;
 use serde_json::Value;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Health {
     Healthy,
     Unhealthy,
     /// Nobody knows how to tell.
+    #[default]
     Unknown,
 }
 
@@ -19,6 +20,11 @@ impl Health {
             Self::Unhealthy => "Unhealthy",
             Self::Unknown => "Unknown",
         }
+    }
+
+    /// What one of the names says; anything else is unknown.
+    pub fn named(name: &str) -> Self {
+        [Self::Healthy, Self::Unhealthy].into_iter().find(|health| health.name() == name).unwrap_or_default()
     }
 }
 

@@ -10,10 +10,10 @@ mod retain;
 mod strip;
 
 pub use health::{Health, health};
-pub use references::{Reference, references};
-pub use replicas::{Replicas, replicas, revise};
+pub use references::{Reference, of_template, references};
+pub use replicas::{Replicas, replicas, request, requested, revise};
 pub use retain::retain;
-pub use strip::strip;
+pub use strip::{strip, strip_server};
 
 use super::Kind;
 use serde_json::Value;

@@ -6,16 +6,18 @@ use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Another object, in the same namespace.
+/// Another object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {
     pub kind: Kind,
     pub name: String,
+    /// `None` for the namespace of whoever refers to it.
+    pub namespace: Option<String>,
 }
 
 impl Reference {
     fn core(kind: &str, name: &str) -> Self {
-        Self { kind: Kind::new("v1", kind), name: name.to_owned() }
+        Self { kind: Kind::new("v1", kind), name: name.to_owned(), namespace: None }
     }
 }
 
@@ -23,7 +25,7 @@ impl Reference {
 pub fn references(object: &Value) -> BTreeSet<Reference> {
     let mut found = BTreeSet::new();
     if let Some(template) = super::pod_template(object) {
-        of_pod(template.get("spec").unwrap_or(&Value::Null), &mut found);
+        found = of_template(template);
     }
     match Kind::of(object).name() {
         ("networking.k8s.io", "Ingress") => {
@@ -45,6 +47,13 @@ pub fn references(object: &Value) -> BTreeSet<Reference> {
         }
         _ => {}
     }
+    found
+}
+
+/// What the pods of a template need.
+pub fn of_template(template: &Value) -> BTreeSet<Reference> {
+    let mut found = BTreeSet::new();
+    of_pod(template.get("spec").unwrap_or(&Value::Null), &mut found);
     found
 }
 
@@ -106,8 +115,9 @@ fn of_volume(volume: &Value, found: &mut BTreeSet<Reference>) {
 }
 
 impl Reference {
-    /// As Karmada writes it.
+    /// As Karmada writes it; `namespace` is that of whoever refers to it.
     pub fn to_value(&self, namespace: &str) -> Value {
+        let namespace = self.namespace.as_deref().unwrap_or(namespace);
         json!({"apiVersion": self.kind.api_version, "kind": self.kind.kind, "namespace": namespace, "name": self.name})
     }
 }

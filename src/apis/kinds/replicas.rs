@@ -40,8 +40,13 @@ pub fn revise(object: &mut Value, number: i64) {
     apis::map_mut(object, &["spec"]).insert(field.to_owned(), number.into());
 }
 
+/// What is requested in so many words: names and quantities.
+pub fn requested(amounts: &Value) -> BTreeMap<String, i64> {
+    listed(amounts, &[])
+}
+
 /// The larger of all containers together and each of those that run before them, and what the pod itself costs.
-fn request(template: &Value) -> BTreeMap<String, i64> {
+pub fn request(template: &Value) -> BTreeMap<String, i64> {
     let mut all = BTreeMap::new();
     for container in apis::list(template, &["spec", "containers"]) {
         for (name, amount) in amounts(container, &["resources"]) {

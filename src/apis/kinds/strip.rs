@@ -20,12 +20,8 @@ const OF_THE_SERVER: [&str; 10] = [
 
 /// Leaves what the author of the object said.
 pub fn strip(object: &mut Value) {
-    for field in OF_THE_SERVER {
-        apis::remove(object, &["metadata", field]);
-    }
-    apis::remove(object, &["metadata", "selfLink"]);
+    strip_server(object);
     apis::remove(object, &["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"]);
-    apis::remove(object, &["status"]);
     match Kind::of(object).name() {
         ("", "Service") => service(object),
         ("", "ServiceAccount") => service_account(object),
@@ -40,6 +36,15 @@ pub fn strip(object: &mut Value) {
     }
     drop_if_empty(object, &["metadata", "annotations"]);
     drop_if_empty(object, &["metadata", "labels"]);
+}
+
+/// Takes away what every server writes for itself, whatever the kind.
+pub fn strip_server(object: &mut Value) {
+    for field in OF_THE_SERVER {
+        apis::remove(object, &["metadata", field]);
+    }
+    apis::remove(object, &["metadata", "selfLink"]);
+    apis::remove(object, &["status"]);
 }
 
 fn drop_all(object: &mut Value, places: &[&[&str]]) {

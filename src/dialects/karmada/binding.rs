@@ -17,6 +17,8 @@ use serde_json::json;
 #[derive(Clone, Copy, Debug)]
 pub struct Bound<'a> {
     pub object: &'a Value,
+    /// What the object asks for, if it has replicas.
+    pub replicas: Option<&'a kinds::Replicas>,
     /// `None` for what is only there because others refer to it.
     pub policy: Option<&'a Policy>,
     pub placement: &'a Placement,
@@ -84,9 +86,9 @@ fn spec(bound: &Bound<'_>, kind: &Kind) -> Value {
         let said = bound.policy.and_then(|policy| apis::at(&policy.spec, &[key]));
         spec.extend(said.map(|said| (key.to_owned(), said.clone())));
     }
-    if let Some(replicas) = kinds::replicas(bound.object) {
+    if let Some(replicas) = bound.replicas {
         spec.insert("replicas".to_owned(), replicas.number.into());
-        let requests = requests(&replicas);
+        let requests = requests(replicas);
         if !requests.is_empty() {
             spec.insert("replicaRequirements".to_owned(), json!({"resourceRequest": requests}));
         }

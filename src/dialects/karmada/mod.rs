@@ -6,6 +6,7 @@
 mod binding;
 mod claim;
 mod cluster;
+pub mod customization;
 pub mod definitions;
 mod marks;
 mod names;

@@ -3,8 +3,10 @@
 use super::binding::{Bound, binding};
 use super::cluster::{cluster, said_of_cell};
 use super::work::{Report, work};
+use crate::apis::Kind;
 use crate::apis::definitions::{CELLS, COPIES, PLACEMENTS};
-use crate::apis::kinds::{self, Health};
+use crate::apis::interpret::Interpreter;
+use crate::apis::kinds::Health;
 use crate::dialects::Book;
 use crate::scheduler::controller::{Rulebook, manner_of, targets_of};
 use crate::scheduler::{Cell, Placement, Terms};
@@ -142,7 +144,9 @@ impl View<'_> {
     fn binding(&self, record: &Object, source: &Value, copies: &[&Object], revision: Revision) -> Value {
         let policy = self.views.book.policy_of(self.workspace, source);
         let terms = self.terms(record, source);
-        let reports: Vec<Report> = copies.iter().map(|copy| report(copy, source, &terms)).collect();
+        let reports: Vec<Report> = copies.iter().map(|copy| report(copy, &terms)).collect();
+        // What cannot be found out is told by the trouble that it is.
+        let replicas = self.interpreter(source).replicas(source).ok().flatten();
         let placement = self.placement(record);
         let pairs = |part: &str, keys: [&str; 2]| -> Vec<(String, String)> {
             let word = |of: &Value, key: &str| of[key].as_str().unwrap_or_default().to_owned();
@@ -150,6 +154,7 @@ impl View<'_> {
         };
         let mut shown = binding(&Bound {
             object: source,
+            replicas: replicas.as_ref(),
             policy: policy.as_ref(),
             placement: &placement,
             troubles: &pairs("troubles", ["reason", "message"]),
@@ -178,6 +183,10 @@ impl View<'_> {
         Terms { namespaces: manner.namespaces, strangers: manner.strangers, ..Terms::of(&rules) }
     }
 
+    fn interpreter(&self, source: &Value) -> Interpreter {
+        self.views.book.interpreter(self.workspace, &Kind::of(source))
+    }
+
     fn works(&self) -> Result<Vec<Value>, ApiError> {
         let placements: HashMap<String, Object> =
             self.all(PLACEMENTS)?.into_iter().map(|(record, _)| (record.name().to_owned(), record)).collect();
@@ -188,10 +197,10 @@ impl View<'_> {
             let (manifest, report) = match record {
                 Some(record) => {
                     let terms = self.terms(record, &source);
-                    (self.manifest(&copy, record, &source, &terms), report(&copy, &source, &terms))
+                    (self.manifest(&copy, record, &source, &terms), report(&copy, &terms))
                 }
                 // Namespaces are where they are because of what is in them.
-                None => (named(&copy), report(&copy, &source, &Terms::default())),
+                None => (named(&copy), report(&copy, &Terms::default())),
             };
             let mut work = work(&source, &manifest, &plural, &report);
             stamp(&mut work, &copy, revision);
@@ -215,7 +224,8 @@ impl View<'_> {
         let origin = Origin { owner: self.views.hub.clone(), workspace: self.views.book.path_of(self.workspace) };
         let targets = targets_of(record, &home);
         let (template, namespace) = (source, namespace.as_ref());
-        let order = Order { template, targets: &targets, cell: &cell, terms, origin: &origin, namespace };
+        let interpreter = &self.interpreter(source);
+        let order = Order { template, targets: &targets, cell: &cell, terms, origin: &origin, namespace, interpreter };
         render(&order).map_or_else(|_| named(copy), |rendered| rendered.object)
     }
 }
@@ -241,19 +251,13 @@ fn stamp(shown: &mut Value, record: &Object, revision: Revision) {
     shown["metadata"]["resourceVersion"] = json!(revision.0.to_string());
 }
 
-fn report(copy: &Object, source: &Value, terms: &Terms) -> Report {
+fn report(copy: &Object, terms: &Terms) -> Report {
     let cell = copy.text(&["spec", "cell", "name"]).to_owned();
-    let status = copy.pointer(&["status", "observed"]).cloned();
-    let mut there = source.clone();
-    there["status"] = status.clone().unwrap_or_else(|| json!({}));
-    if let Some(generation) = copy.pointer(&["status", "cellGeneration"]) {
-        there["metadata"]["generation"] = generation.clone();
-    }
     Report {
         applied: copy.text(&["status", "applied"]) == "True",
         message: copy.text(&["status", "message"]).to_owned(),
-        health: if status.is_some() { kinds::health(&there) } else { Health::Unknown },
-        status,
+        health: Health::named(copy.text(&["status", "health"])),
+        status: copy.pointer(&["status", "observed"]).cloned(),
         since: copy.text(&["metadata", "creationTimestamp"]).to_owned(),
         suspended: terms.is_suspended_in(&cell),
         cell,

@@ -58,6 +58,7 @@ fn check(spec: Value, object: &Value, expect: &[&str]) {
         followed: &[],
         brings_definition: false,
         mode: Mode::Steady,
+        unclear: None,
     };
     let placement = plan(&seen);
     let found: Vec<&str> = placement.targets.iter().map(|target| target.cell.as_str()).collect();
@@ -98,6 +99,7 @@ fn one_of_several_cells_can_be_picked() {
         followed: &[],
         brings_definition: false,
         mode: Mode::Steady,
+        unclear: None,
     };
     assert_eq!(plan(&seen).targets.len(), 1);
 }

@@ -1,5 +1,7 @@
 //! Where rules come from, as far as the scheduler cares.
 
+use crate::apis::Kind;
+use crate::apis::interpret::Interpreter;
 use crate::scheduler::Cell;
 use crate::scheduler::rule::Rule;
 use apiserver::object::Object;
@@ -41,6 +43,9 @@ pub trait Rulebook: Send + Sync + 'static {
 
     /// The rules that speak for an object.
     fn rules_for(&self, workspace: &Workspace, object: &Value) -> Vec<Bound>;
+
+    /// Who knows what objects of a kind mean in a workspace.
+    fn interpreter(&self, workspace: &Workspace, kind: &Kind) -> Interpreter;
 
     /// What people call a workspace; its id, if it has no other name.
     fn path_of(&self, workspace: &Workspace) -> String;

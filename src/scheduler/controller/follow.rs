@@ -3,7 +3,7 @@
 //! A placement says what its object refers to, so that this is known again after a restart.
 
 use super::record::{self, Manner};
-use crate::apis::kinds;
+use crate::apis::kinds::Reference;
 use crate::scheduler::Followed;
 use apiserver::catalog::Catalog;
 use apiserver::custom::Definition;
@@ -95,13 +95,16 @@ pub(super) fn leader(record: &Object, key_of: impl Fn(&Value) -> Option<Key>) ->
     }
 }
 
-/// What an object refers to, as a placement says it: what its pods need, and the definition of its kind.
-pub(super) fn references(at: &ObjectRef, object: &Value, catalog: &Catalog) -> Vec<Value> {
+/// What an object refers to, as a placement says it: what it needs, and the definition of its kind.
+pub(super) fn references(at: &ObjectRef, needed: BTreeSet<Reference>, catalog: &Catalog) -> Vec<Value> {
     let namespace = at.namespace().unwrap_or_default();
-    let named = kinds::references(object).into_iter().filter_map(|reference| {
+    let named = needed.into_iter().filter_map(|reference| {
         let resource = catalog.of_kind(&reference.kind.api_version, &reference.kind.kind)?;
         let mut told = reference.to_value(namespace);
         told["resource"] = json!(resource.plural);
+        if !resource.namespaced {
+            told["namespace"] = json!("");
+        }
         Some(told)
     });
     let definition = definition_of(at).map(|name| {

@@ -15,8 +15,10 @@ mod workload;
 pub use book::{Bound, Concern, Rulebook};
 pub use record::{Manner, manner_of, targets_of};
 
-use super::{Followed, Mode, Placement, Seen, plan};
+use super::{Followed, Mode, Placement, Seen, Trouble, Workload, plan};
+use crate::apis::Kind;
 use crate::apis::definitions::{CLEANUP, OWNER, PLACEMENTS, RESCHEDULE};
+use crate::apis::interpret::{InterpretError, Interpreter};
 use crate::controller::{Action, Controller, Reconciler};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -98,6 +100,15 @@ impl Reconciler for Scheduler {
 /// Who refers to an object, by the workspace of the cells they are in; and in what manner they are there.
 type Led = (BTreeMap<Workspace, Vec<Followed>>, Option<Manner>);
 
+/// What an object wants, as far as it could be found out.
+#[derive(Debug, Default)]
+struct Asked {
+    workload: Option<Workload>,
+    /// What goes where it goes.
+    references: Vec<Value>,
+    unclear: Option<Trouble>,
+}
+
 /// How far a withdrawal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Retired {
@@ -128,7 +139,9 @@ impl Scheduler {
         }
         let place = self.record_of(at.workspace(), source.uid())?;
         let written = self.client.get(&place).await?;
-        let decided = self.decide(at, &tree, &rules, &led.0, written.as_ref());
+        let interpreter = self.book.interpreter(at.workspace(), &Kind::of(&tree));
+        let asked = self.asked(at, &tree, &rules, &interpreter, written.as_ref())?;
+        let decided = self.decide(at, &tree, &rules, &asked, &led.0, written.as_ref());
         let somewhere = decided.iter().any(|decided| !decided.placement.targets.is_empty());
         if somewhere && self.hold(at, source).await? == Changed::Meanwhile {
             return Ok(Retired::Waiting);
@@ -139,7 +152,8 @@ impl Scheduler {
             names,
             rules: &rules,
             manner: led.1.filter(|_| rules.is_empty()).unwrap_or_else(|| Manner::of(&rules)),
-            references: self.references(at, &tree, &rules)?,
+            references: asked.references,
+            interpreter: &interpreter,
             rescheduled: written
                 .as_ref()
                 .and_then(|record| record.annotation(RESCHEDULE))
@@ -150,12 +164,34 @@ impl Scheduler {
         self.write(&place, written.as_ref(), &wanted).await
     }
 
-    /// What goes where this object goes.
-    fn references(&self, at: &ObjectRef, object: &Value, rules: &[super::Rule]) -> Result<Vec<Value>, ApiError> {
-        if !rules.iter().any(|rule| rule.follow) {
-            return Ok(Vec::new());
+    /// What the object wants and needs. Where a script does not say, what was needed before is needed still.
+    fn asked(
+        &self,
+        at: &ObjectRef,
+        object: &Value,
+        rules: &[Bound],
+        interpreter: &Interpreter,
+        written: Option<&Object>,
+    ) -> Result<Asked, ApiError> {
+        let unclear = |error: InterpretError| Trouble::Unclear(error.to_string());
+        let mut asked = Asked::default();
+        match workload::of(object, interpreter) {
+            Ok(workload) => asked.workload = workload,
+            Err(error) => asked.unclear = Some(unclear(error)),
         }
-        Ok(follow::references(at, object, &*self.client.catalog(at.workspace())?))
+        if rules.iter().any(|bound| bound.rule.follow) {
+            match interpreter.references(object) {
+                Ok(named) => {
+                    asked.references = follow::references(at, named, &*self.client.catalog(at.workspace())?);
+                }
+                Err(error) => {
+                    asked.unclear = Some(unclear(error));
+                    asked.references =
+                        written.into_iter().flat_map(|record| record.items(&["spec", "references"])).cloned().collect();
+                }
+            }
+        }
+        Ok(asked)
     }
 
     /// Whether we put it there. A workspace can be a cell; a copy that were sent on would come back to itself for ever.
@@ -170,6 +206,7 @@ impl Scheduler {
         at: &ObjectRef,
         object: &Value,
         rules: &[Bound],
+        asked: &Asked,
         led: &BTreeMap<Workspace, Vec<Followed>>,
         written: Option<&Object>,
     ) -> Vec<Decided> {
@@ -177,7 +214,6 @@ impl Scheduler {
         for Bound { home, rule } in rules {
             homes.entry(home).or_default().push(rule.clone());
         }
-        let workload = workload::of(object);
         let fresh = written.is_some_and(record::is_to_be_rescheduled);
         let mode = if fresh { Mode::Fresh } else { Mode::Steady };
         let decide = |(home, rules): (&Workspace, Vec<super::Rule>)| {
@@ -187,11 +223,12 @@ impl Scheduler {
                 object,
                 rules: &rules,
                 cells: &cells,
-                workload: workload.as_ref(),
+                workload: asked.workload.as_ref(),
                 before: &before,
                 followed: led.get(home).map(Vec::as_slice).unwrap_or_default(),
                 brings_definition: follow::definition_of(at).is_some(),
                 mode,
+                unclear: asked.unclear.as_ref(),
             };
             let placement: Placement = plan(&seen);
             Decided { home: home.clone(), placement }

@@ -3,6 +3,7 @@
 use super::tally::RuleId;
 use crate::apis::definitions::RESCHEDULE;
 use crate::apis::fnv;
+use crate::apis::interpret::Interpreter;
 use crate::scheduler::rule::{Namespaces, Rule, Strangers};
 use crate::scheduler::{Because, Before, Placement, Target, Terms};
 use apiserver::object::Object;
@@ -70,6 +71,8 @@ pub(super) struct How<'a> {
     pub(super) rules: &'a [Rule],
     pub(super) manner: Manner,
     pub(super) references: Vec<Value>,
+    /// Who knows what the object means.
+    pub(super) interpreter: &'a Interpreter,
     /// Up to which wish it has been decided anew.
     pub(super) rescheduled: String,
 }
@@ -98,7 +101,7 @@ pub(super) fn write(source: Value, decided: &[Decided], how: &How<'_>) -> Value 
     let status = json!({ "where": told(&cells), "refused": refused, "refusals": refusals, "troubles": troubles });
     let rules = how.names.iter().map(|(home, name)| json!({ "workspace": home.as_str(), "name": name }));
     let spec = json!({
-        "source": source, "cells": cells, "groups": groups, "rules": rules.collect::<Vec<_>>(), "terms": terms(how.rules),
+        "source": source, "cells": cells, "groups": groups, "rules": rules.collect::<Vec<_>>(), "terms": terms(how),
         "manner": how.manner.told(), "references": how.references, "rescheduled": how.rescheduled,
     });
     json!({ "spec": spec, "status": status })
@@ -123,8 +126,12 @@ fn told(cells: &[Value]) -> String {
 }
 
 /// Changes when anything does that copies are made by, so that those who make them notice.
-fn terms(rules: &[Rule]) -> String {
-    format!("{:016x}", fnv::hash_64(format!("{:?}", Terms::of(rules)).as_bytes()))
+fn terms(how: &How<'_>) -> String {
+    let mut text = format!("{:?}", Terms::of(how.rules));
+    if let Some(scripts) = how.interpreter.fingerprint() {
+        text.push_str(&format!("{scripts:x}"));
+    }
+    format!("{:016x}", fnv::hash_64(text.as_bytes()))
 }
 
 fn cell(home: &Workspace, target: &Target) -> Value {

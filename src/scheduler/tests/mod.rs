@@ -100,7 +100,17 @@ fn spread(by: SpreadBy, least: usize, most: Option<usize>) -> Spread {
 fn planned(fleet: &Fleet, rules: &[Rule], workload: Option<&Workload>, mode: Mode) -> Placement {
     let object = object();
     let (cells, before) = (fleet.cells.as_slice(), &fleet.before);
-    plan(&Seen { object: &object, rules, cells, workload, before, followed: &[], brings_definition: false, mode })
+    plan(&Seen {
+        object: &object,
+        rules,
+        cells,
+        workload,
+        before,
+        followed: &[],
+        brings_definition: false,
+        mode,
+        unclear: None,
+    })
 }
 
 /// `m1=3 m2=2`, without numbers where there are none.

@@ -118,6 +118,7 @@ fn objects_are_scattered_over_equal_cells_and_each_stays_where_it_is() {
             followed: &[],
             brings_definition: false,
             mode: Mode::Steady,
+            unclear: None,
         };
         *counts.entry(plan(&seen).targets[0].cell.clone()).or_insert(0) += 1;
     }

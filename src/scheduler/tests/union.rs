@@ -85,6 +85,7 @@ fn what_others_refer_to_goes_where_they_are() {
         followed: &followed,
         brings_definition: false,
         mode: Mode::Steady,
+        unclear: None,
     };
     let placement = plan(&seen);
     assert_eq!(because(&placement), [vec!["a"], vec!["apps/api", "apps/web"]]);

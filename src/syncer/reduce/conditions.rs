@@ -54,6 +54,18 @@ pub(super) fn merge(before: &Value, cells: &[&CellStatus], ours: &BTreeSet<Strin
     merged
 }
 
+/// Puts back conditions that are ours into a status that somebody made anew.
+pub(super) fn keep_ours(mut status: Value, before: &Value, ours: &BTreeSet<String>) -> Value {
+    let is_ours = |condition: &&Value| apis::text(condition, &["type"]).is_some_and(|kind| ours.contains(kind));
+    let kept: Vec<Value> = apis::list(before, &["conditions"]).iter().filter(is_ours).cloned().collect();
+    if !kept.is_empty() {
+        let others = apis::list(&status, &["conditions"]).iter().filter(|condition| !is_ours(condition)).cloned();
+        let all: Vec<Value> = others.chain(kept).collect();
+        super::set(&mut status, "conditions", all);
+    }
+    status
+}
+
 fn worst(kind: &str, cells: &[&CellStatus]) -> Value {
     let of_kind = |condition: &&Value| apis::text(condition, &["type"]) == Some(kind);
     let find = |(cell, status): (&'_ str, &'_ Value)| {

@@ -13,8 +13,11 @@ mod phases;
 
 use crate::apis;
 use crate::apis::Kind;
+use crate::apis::interpret::{InterpretError, Interpreter};
+use crate::apis::kinds::Health;
 use crate::scheduler::rule::StatusUp;
 use serde_json::Value;
+use serde_json::json;
 use std::collections::BTreeSet;
 
 /// What one cell says.
@@ -27,9 +30,26 @@ pub struct CellStatus {
     pub generation: i64,
     /// Of the source, when the cell last got it.
     pub source_generation: i64,
+    /// Whether the cell has it as it should; otherwise why not.
+    pub applied: bool,
+    pub message: String,
+    pub health: Health,
 }
 
 impl CellStatus {
+    /// As scripts are told of it.
+    fn item(&self) -> Value {
+        let health = if self.applied { self.health } else { Health::Unknown };
+        let mut item = json!({"clusterName": self.cell, "applied": self.applied, "health": health.name()});
+        if !self.message.is_empty() {
+            set(&mut item, "appliedMessage", self.message.as_str());
+        }
+        if let Some(status) = &self.status {
+            set(&mut item, "status", status.clone());
+        }
+        item
+    }
+
     /// Whether it speaks of the source as it is now.
     fn is_current(&self, source_generation: i64) -> bool {
         let observed = self.status.as_ref().and_then(|status| apis::number(status, &["observedGeneration"]));
@@ -45,30 +65,43 @@ pub struct Manner<'a> {
     pub ours: &'a BTreeSet<String>,
     /// The time of day, for conditions that are made here.
     pub now: &'a str,
+    /// Who knows what the source means.
+    pub interpreter: &'a Interpreter,
 }
 
 /// The whole new status of the source; equal to the old one if there is nothing new. `cells` in any order.
-pub fn reduce(source: &Value, cells: &[CellStatus], manner: &Manner<'_>) -> Value {
+pub fn reduce(source: &Value, cells: &[CellStatus], manner: &Manner<'_>) -> Result<Value, InterpretError> {
     let before = source.get("status").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
     if *manner.up == StatusUp::Off || cells.iter().all(|cell| cell.status.is_none()) {
-        return before;
+        return Ok(before);
     }
     let mut cells: Vec<&CellStatus> = cells.iter().collect();
     cells.sort_by(|a, b| a.cell.cmp(&b.cell));
+    if *manner.up == StatusUp::Known {
+        let items = cells.iter().map(|cell| cell.item()).collect();
+        if let Some(status) = manner.interpreter.aggregate(source, items)? {
+            return Ok(conditions::keep_ours(status, &before, manner.ours));
+        }
+    }
+    Ok(known(source, before, &cells, manner))
+}
+
+/// By what is known of the kind.
+fn known(source: &Value, before: Value, cells: &[&CellStatus], manner: &Manner<'_>) -> Value {
     let kind = Kind::of(source);
     if let (StatusUp::Known, Some(fields)) = (manner.up, counts::fields(&kind)) {
-        return counts::reduce(source, before, &cells, fields);
+        return counts::reduce(source, before, cells, fields);
     }
     match (manner.up, kind.name()) {
-        (StatusUp::Summed(_), _) => generic::reduce(source, before, &cells, manner),
-        (_, ("", "Service") | ("networking.k8s.io", "Ingress")) => addresses::reduce(source, before, &cells),
-        (_, ("batch", "Job")) => job::reduce(before, &cells, manner.now),
-        (_, ("batch", "CronJob")) => job::reduce_cron(before, &cells),
-        (_, ("", "Pod")) => phases::pod(before, &cells),
-        (_, ("", "PersistentVolume")) => phases::volume(before, &cells),
-        (_, ("", "PersistentVolumeClaim")) => phases::claim(before, &cells),
-        (_, ("policy", "PodDisruptionBudget")) => counts::budget(before, &cells),
-        _ => generic::reduce(source, before, &cells, manner),
+        (StatusUp::Summed(_), _) => generic::reduce(source, before, cells, manner),
+        (_, ("", "Service") | ("networking.k8s.io", "Ingress")) => addresses::reduce(source, before, cells),
+        (_, ("batch", "Job")) => job::reduce(before, cells, manner.now),
+        (_, ("batch", "CronJob")) => job::reduce_cron(before, cells),
+        (_, ("", "Pod")) => phases::pod(before, cells),
+        (_, ("", "PersistentVolume")) => phases::volume(before, cells),
+        (_, ("", "PersistentVolumeClaim")) => phases::claim(before, cells),
+        (_, ("policy", "PodDisruptionBudget")) => counts::budget(before, cells),
+        _ => generic::reduce(source, before, cells, manner),
     }
 }
 

@@ -12,6 +12,7 @@ mod records;
 mod report;
 mod step;
 mod supervise;
+mod told;
 mod upsync;
 mod watches;
 mod wish;

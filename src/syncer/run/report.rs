@@ -1,6 +1,9 @@
 //! Tells the source of copies how they are doing: one status out of what many cells say, and why it is not everywhere.
 
 use super::records;
+use crate::apis::Kind;
+use crate::apis::interpret::InterpretError;
+use crate::apis::kinds::Health;
 use crate::controller::{Action, Controller, Mailbox, Reconciler};
 use crate::fleet::Ledger;
 use crate::scheduler::Terms;
@@ -20,6 +23,9 @@ const TOLD_AT_ONCE: usize = 32;
 
 /// The condition of a source that is ours: whether it is where its rules want it.
 const PLACED: &str = "Placed";
+
+/// The same: whether scripts make a status of what its cells say.
+const INTERPRETED: &str = "Interpreted";
 
 const EVENTS: (&str, &str, &str) = ("", "v1", "events");
 
@@ -78,10 +84,15 @@ impl Reporter {
         let rules: Vec<_> = self.book.rules_for(at.workspace(), &tree).into_iter().map(|bound| bound.rule).collect();
         let terms = Terms::of(&rules);
         let now = timestamp(self.client.ambient().now());
-        let (now, ours) = (now.as_str().unwrap_or_default(), BTreeSet::from([PLACED.to_owned()]));
-        let mut status = reduce(&tree, &cells, &Manner { up: &terms.status_up, ours: &ours, now });
-        placed(&mut status, placement, now);
+        let (now, ours) = (now.as_str().unwrap_or_default(), BTreeSet::from([PLACED, INTERPRETED].map(str::to_owned)));
+        let interpreter = self.book.interpreter(at.workspace(), &Kind::of(&tree));
+        let manner = Manner { up: &terms.status_up, ours: &ours, now, interpreter: &interpreter };
         let before = tree.get("status").cloned().unwrap_or_else(|| json!({}));
+        let reduced = reduce(&tree, &cells, &manner);
+        let wrong = reduced.as_ref().err().map(ToString::to_string);
+        let mut status = reduced.unwrap_or_else(|_: InterpretError| before.clone());
+        placed(&mut status, placement, now);
+        interpreted(&mut status, wrong, now);
         if status == before {
             return Ok(());
         }
@@ -108,6 +119,9 @@ impl Reporter {
                 status: record.pointer(&["status", "observed"]).cloned(),
                 generation: number("cellGeneration"),
                 source_generation: number("generation"),
+                applied: record.text(&["status", "applied"]) == "True",
+                message: record.text(&["status", "message"]).to_owned(),
+                health: Health::named(record.text(&["status", "health"])),
             });
         }
         Ok(cells)
@@ -149,11 +163,23 @@ fn short(name: &str) -> &str {
 /// Says that the object is not where it should be, or that it is again. Objects that always were say nothing.
 fn placed(status: &mut Value, placement: &Object, now: &str) {
     let trouble = placement.items(&["status", "troubles"]).next();
-    let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
-    let found = conditions.iter().position(|condition| condition["type"] == PLACED);
+    let trouble = trouble.map(|trouble| (trouble["reason"].clone(), trouble["message"].clone()));
+    tell_trouble(status, PLACED, trouble, "it is where its rules want it", now);
+}
+
+/// The same of scripts that make its status.
+fn interpreted(status: &mut Value, wrong: Option<String>, now: &str) {
+    let trouble = wrong.map(|why| (json!("CannotInterpret"), json!(why)));
+    tell_trouble(status, INTERPRETED, trouble, "its status is made by the scripts of its kind", now);
+}
+
+/// A condition that is there from the first trouble on.
+fn tell_trouble(status: &mut Value, kind: &str, trouble: Option<(Value, Value)>, well: &str, now: &str) {
+    let mut conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+    let found = conditions.iter().position(|condition| condition["type"] == kind);
     let (truth, reason, message) = match (trouble, found) {
-        (Some(trouble), _) => ("False", trouble["reason"].clone(), trouble["message"].clone()),
-        (None, Some(_)) => ("True", json!("Placed"), json!("it is where its rules want it")),
+        (Some((reason, message)), _) => ("False", reason, message),
+        (None, Some(_)) => ("True", json!(kind), json!(well)),
         (None, None) => return,
     };
     let before = found.map_or(&Value::Null, |at| &conditions[at]);
@@ -162,9 +188,8 @@ fn placed(status: &mut Value, placement: &Object, now: &str) {
     }
     let since = if before["status"] == truth { before["lastTransitionTime"].clone() } else { json!(now) };
     let condition = json!({
-        "type": PLACED, "status": truth, "reason": reason, "message": message, "lastTransitionTime": since,
+        "type": kind, "status": truth, "reason": reason, "message": message, "lastTransitionTime": since,
     });
-    let mut conditions = conditions;
     match found {
         Some(at) => conditions[at] = condition,
         None => conditions.push(condition),

@@ -3,8 +3,10 @@
 use super::namespace;
 use super::records;
 use crate::apis::FieldPath;
+use crate::apis::Kind;
 use crate::apis::definitions::CELLS;
 use crate::apis::fnv;
+use crate::apis::interpret::Interpreter;
 use crate::fleet::api::{CellPlace, CellResource};
 use crate::fleet::{CopyId, Ledger, Session};
 use crate::scheduler::controller::{Rulebook, manner_of, targets_of};
@@ -52,6 +54,8 @@ pub(super) struct Wish {
     pub(super) status: Option<(Value, String)>,
     /// Objects that are born in the cell because of it and shown here.
     pub(super) upsync: Vec<Upsync>,
+    /// Who knows what it means.
+    pub(super) interpreter: Interpreter,
 }
 
 /// Why something cannot be made: one word, and what a person can do about it.
@@ -174,11 +178,15 @@ impl Wishes {
     fn make(&self, parts: &Parts<'_>, named: Value) -> Wish {
         let Parts { at, source, namespace, terms, targets, cell, .. } = *parts;
         let origin = self.origin(at.workspace());
-        let rendered = render(&Order { template: source, targets, cell, terms, origin: &origin, namespace });
+        let interpreter = self.book.interpreter(at.workspace(), &Kind::of(source));
+        let interpreted = &interpreter;
+        let order =
+            Order { template: source, targets, cell, terms, origin: &origin, namespace, interpreter: interpreted };
+        let rendered = render(&order);
         let (object, status, problem) = match rendered {
             Ok(rendered) => (rendered.object, rendered.status, None),
             Err(error) => {
-                let problem = Problem { reason: "CannotOverride", message: error.to_string() };
+                let problem = Problem { reason: error.reason(), message: error.to_string() };
                 (Value::Null, None, Some(problem))
             }
         };
@@ -199,6 +207,7 @@ impl Wishes {
             problem,
             status: status.map(|status| (status.clone(), hash(&status))),
             upsync: terms.upsync.clone(),
+            interpreter,
         }
     }
 
@@ -258,6 +267,7 @@ impl Wishes {
             problem: None,
             status: None,
             upsync: Vec::new(),
+            interpreter: Interpreter::default(),
         }))
     }
 

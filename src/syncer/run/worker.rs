@@ -4,16 +4,19 @@ use super::actual::{Actual, Actuals, Known};
 use super::namespace;
 use super::records;
 use super::step::{Recorded, Situation, Step, step};
+use super::told::{self, Told};
 use super::upsync::Upsyncs;
 use super::watches::Watches;
 use super::wish::{Problem, STARTING, Wish, Wishes, is_definition};
+use crate::apis::interpret::Operation;
+use crate::apis::kinds;
 use crate::controller::{Action, Reconciler};
 use crate::fleet::api::{CellError, CellPlace, CellResource};
 use crate::fleet::{CopyFacts, CopyId, Ledger, Session};
 use crate::syncer::mark::{self, Belongs};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
-use apiserver::object::Object;
+use apiserver::object::{Object, timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -149,7 +152,9 @@ impl Worker {
                 self.wishes.ensure_namespace(id, wish, &self.session).await?;
                 Ok(Action::Done)
             }
-            (Step::Explain, Some(wish), Some(record)) => self.explain(id, wish, record).await,
+            (Step::Explain, Some(Wish { problem: Some(problem), .. }), Some(record)) => {
+                self.explain(id, problem, record).await
+            }
             (Step::ApplyStatus, Some(wish), Some(record)) => self.apply_status(id, wish, record).await,
             (Step::Apply, Some(wish), Some(record)) => self.apply(id, wish, record).await,
             (Step::LookAndApply, Some(wish), Some(record)) => self.look(id, wish, record).await,
@@ -176,9 +181,38 @@ impl Worker {
             && !found
             && !wish.suspended
         {
-            records::tell(&self.client, record, id, &status(actual, wish)).await?;
+            let told = match self.told(record, wish, actual).await {
+                Ok(told) => told,
+                Err(error) => return self.failed(id, record, &error).await,
+            };
+            let Some(told) = told else { return Ok(Action::Done) };
+            records::tell(&self.client, record, id, &self.status(record, actual, wish, &told)).await?;
         }
         Ok(Action::Done)
+    }
+
+    /// What is told of a copy; `None` if that was told already.
+    async fn told(&self, record: &Object, wish: &Wish, actual: &Actual) -> Result<Option<Told>, CellError> {
+        if !told::needs_whole(wish) {
+            return Ok(Some(told::plainly(actual, wish)));
+        }
+        if record.text(&["status", "madeOf"]) == told::made_of(actual, wish) {
+            return Ok(None);
+        }
+        let whole = self.session.api.get(&wish.place).await?;
+        Ok(whole.map(|whole| told::by_scripts(&whole, wish)))
+    }
+
+    /// What is written down of a copy that is there.
+    fn status(&self, record: &Object, actual: &Actual, wish: &Wish, told: &Told) -> Value {
+        let mut status = json!({
+            "hash": wish.hash, "fields": actual.fields, "uid": actual.uid, "generation": wish.generation,
+            "cellGeneration": actual.generation, "applied": "True", "reason": "", "message": "",
+            "preserve": wish.preserve,
+        });
+        let now = timestamp(self.client.ambient().now());
+        told.add_to(&mut status, record.text(&["status", "health"]), &now);
+        status
     }
 
     /// Asks what is there before anything is put in its place.
@@ -206,14 +240,18 @@ impl Worker {
 
     async fn apply(&self, id: &CopyId, wish: &Wish, record: &Object) -> Result<Action, ApiError> {
         let object = match self.retaining(wish).await {
-            Ok(object) => object,
+            Ok(Ok(object)) => object,
+            // Whoever changes the script wakes it.
+            Ok(Err(problem)) => return self.explain(id, &problem, record).await,
             Err(error) => return self.failed(id, record, &error).await,
         };
         match self.session.api.apply(&wish.place, &object, true).await {
             Ok(applied) => {
                 let actual = Actual::read(&applied.object);
                 self.actuals.answered(&wish.place.resource, &applied.object);
-                records::tell(&self.client, record, id, &status(&actual, wish)).await?;
+                let whole = told::needs_whole(wish);
+                let told = if whole { told::by_scripts(&applied.object, wish) } else { told::plainly(&actual, wish) };
+                records::tell(&self.client, record, id, &self.status(record, &actual, wish, &told)).await?;
                 self.upsyncs.ensure(&wish.upsync);
                 Ok(if wish.status.is_some() { Action::After(Duration::ZERO) } else { Action::Done })
             }
@@ -239,11 +277,10 @@ impl Worker {
     }
 
     /// Says why it cannot be made. Whoever changes that wakes it.
-    async fn explain(&self, id: &CopyId, wish: &Wish, record: &Object) -> Result<Action, ApiError> {
-        if let Some(Problem { reason, message }) = &wish.problem {
-            let why = json!({ "applied": "False", "reason": reason, "message": message });
-            records::tell(&self.client, record, id, &why).await?;
-        }
+    async fn explain(&self, id: &CopyId, problem: &Problem, record: &Object) -> Result<Action, ApiError> {
+        let Problem { reason, message } = problem;
+        let why = json!({ "applied": "False", "reason": reason, "message": message });
+        records::tell(&self.client, record, id, &why).await?;
         Ok(Action::Done)
     }
 
@@ -270,14 +307,24 @@ impl Worker {
     }
 
     /// What is wanted, with what the cell has decided about.
-    async fn retaining(&self, wish: &Wish) -> Result<Value, CellError> {
+    async fn retaining(&self, wish: &Wish) -> Result<Result<Value, Problem>, CellError> {
+        let scripted = wish.interpreter.scripts(Operation::Retain);
+        let looks = scripted || !wish.retain.is_empty();
+        let there = if looks { self.session.api.get(&wish.place).await? } else { None };
+        let Some(there) = there else { return Ok(Ok(wish.object.clone())) };
         let mut object = wish.object.clone();
-        if !wish.retain.is_empty()
-            && let Some(there) = self.session.api.get(&wish.place).await?
-        {
-            wish.retain.iter().for_each(|path| path.carry(&there, &mut object));
+        wish.retain.iter().for_each(|path| path.carry(&there, &mut object));
+        if !scripted {
+            return Ok(Ok(object));
         }
-        Ok(object)
+        Ok(match wish.interpreter.retain(&object, &mark::as_karmada_marks(&there)) {
+            Ok(mut retained) => {
+                kinds::strip_server(&mut retained);
+                mark::restore(&mut retained, &wish.object);
+                Ok(retained)
+            }
+            Err(error) => Err(Problem { reason: "CannotInterpret", message: error.to_string() }),
+        })
     }
 
     async fn withdraw(&self, id: &CopyId, record: &Object) -> Result<Action, ApiError> {
@@ -385,13 +432,4 @@ fn recorded(record: &Object, wish: Option<&Wish>) -> Recorded {
         elsewhere,
         going: record.is_deleting(),
     }
-}
-
-/// What is written down of a copy that is there.
-fn status(actual: &Actual, wish: &Wish) -> Value {
-    json!({
-        "hash": wish.hash, "fields": actual.fields, "uid": actual.uid, "generation": wish.generation,
-        "cellGeneration": actual.generation, "observed": actual.status, "applied": "True",
-        "reason": "", "message": "", "preserve": wish.preserve,
-    })
 }

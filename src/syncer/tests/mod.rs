@@ -6,6 +6,7 @@ mod reduce;
 mod render;
 
 use super::*;
+use crate::apis::interpret::Interpreter;
 use crate::scheduler::Because;
 use crate::scheduler::Cell;
 use crate::scheduler::Target;
@@ -40,10 +41,11 @@ fn namespace() -> Value {
 }
 
 /// Renders for cell `m1` of `targets`.
-fn rendered(template: &Value, targets: &[Target], terms: &Terms) -> Result<Rendered, OverrideError> {
+fn rendered(template: &Value, targets: &[Target], terms: &Terms) -> Result<Rendered, RenderError> {
     let (cell, origin, namespace) = (cell("m1"), origin(), namespace());
     let namespace = apis_namespace(template).then_some(&namespace);
-    render(&Order { template, targets, cell: &cell, terms, origin: &origin, namespace })
+    let interpreter = &Interpreter::default();
+    render(&Order { template, targets, cell: &cell, terms, origin: &origin, namespace, interpreter })
 }
 
 fn apis_namespace(template: &Value) -> bool {

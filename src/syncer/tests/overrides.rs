@@ -16,7 +16,11 @@ use crate::scheduler::change::WordsChange;
 fn changed(template: &Value, changes: Vec<Change>) -> Result<Value, OverrideError> {
     let overrides = vec![Override { cells: Affinity::named(&["m1"]), changes }];
     let terms = Terms { overrides, ..Terms::default() };
-    Ok(rendered(template, &[target("m1", Some(2))], &terms)?.object)
+    match rendered(template, &[target("m1", Some(2))], &terms) {
+        Ok(rendered) => Ok(rendered.object),
+        Err(RenderError::Override(error)) => Err(error),
+        Err(error) => panic!("{error}"),
+    }
 }
 
 #[track_caller]

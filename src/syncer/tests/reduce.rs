@@ -1,6 +1,7 @@
 //! What many cells say, as one status.
 
 use super::*;
+use crate::apis::interpret::Interpreter;
 use crate::scheduler::rule::StatusUp;
 use crate::syncer::reduce::CellStatus;
 use crate::syncer::reduce::Manner;
@@ -19,13 +20,16 @@ fn cells(statuses: &[Value]) -> Vec<CellStatus> {
         status: Some(status.clone()).filter(|status| !status.is_null()),
         generation: 1,
         source_generation: 2,
+        applied: true,
+        ..CellStatus::default()
     };
     statuses.iter().enumerate().map(cell).collect()
 }
 
 fn reduced(source: &Value, cells: &[CellStatus], up: &StatusUp) -> Value {
     let ours = BTreeSet::from(["Placed".to_owned()]);
-    reduce(source, cells, &Manner { up, ours: &ours, now: NOW })
+    let interpreter = &Interpreter::default();
+    reduce(source, cells, &Manner { up, ours: &ours, now: NOW, interpreter }).unwrap()
 }
 
 #[track_caller]

@@ -53,6 +53,7 @@ fn placed(object: &Value, rule: &Rule, cells: &[Cell], before: &Before) -> Place
         followed: &[],
         brings_definition: false,
         mode: Mode::Steady,
+        unclear: None,
     })
 }
 

@@ -1,7 +1,7 @@
 //! What clients of Karmada see of a decision.
 
 use super::*;
-use crate::apis::kinds::Health;
+use crate::apis::kinds::{self, Health};
 use crate::dialects::schema_tests::accepts;
 use crate::scheduler::Because;
 use crate::scheduler::cell::Effect;
@@ -24,8 +24,10 @@ fn bound(placement: Value, members: &[&str], reports: &[Report]) -> Value {
     let troubles: Vec<_> =
         placement.troubles.iter().map(|trouble| (trouble.reason().to_owned(), trouble.to_string())).collect();
     let refused: Vec<_> = placement.refused.iter().map(|no| (no.cell.clone(), no.reason.to_string())).collect();
+    let replicas = kinds::replicas(&object);
     binding(&Bound {
         object: &object,
+        replicas: replicas.as_ref(),
         policy: Some(&policy),
         placement: &placement,
         troubles: &troubles,
@@ -89,6 +91,7 @@ fn what_others_refer_to_is_shown_as_required_by_them() {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "c", "uid": "u"}});
     let shown = binding(&Bound {
         object: &object,
+        replicas: None,
         policy: None,
         placement: &placement,
         troubles: &[],
