@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long to wait before a watch that failed is begun anew.
+/// How long to wait before a watch that ended is begun anew.
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// Selects nothing: a list that answers with where the cell is, and with nothing else.
@@ -38,11 +38,14 @@ impl Doubts {
                 }
                 continue;
             };
+            // A server that is going ends every watch as soon as it has begun.
+            let followed = async {
+                let _ = self.follow(&*api, &of, &session).await;
+                tokio::time::sleep(AGAIN).await;
+            };
             tokio::select! {
                 () = stop.cancelled() => return,
-                ended = self.follow(&*api, &of, &session) => if ended.is_err() {
-                    tokio::time::sleep(AGAIN).await;
-                },
+                () = followed => {}
             }
         }
     }
