@@ -46,7 +46,9 @@ impl Plan {
         let quick = std::env::args().any(|argument| argument == "--quick");
         let beside = std::env::current_exe().unwrap_or_default().with_file_name("hanse");
         let (timed, maps, deployments) = if quick { (50, 100, 40) } else { (500, 1_000, 200) };
-        let (placements, cells, each) = if quick { (50, 40, 10) } else { (1_000, 1_000, 100) };
+        let usual = if quick { [50, 40, 10] } else { [1_000, 1_000, 100] };
+        let many: Vec<u64> = said("--many=").iter().flat_map(|text| text.split(',')).flat_map(str::parse).collect();
+        let [placements, cells, each] = many.try_into().unwrap_or(usual);
         Self {
             timed,
             maps,

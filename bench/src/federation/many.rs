@@ -61,7 +61,7 @@ pub async fn measure(plan: &Plan) -> Vec<Row> {
     let next = next_change(&hub, &cells, groups).await;
     vec![
         Row::less(format!("{what}: filled"), filled, "s"),
-        Row::more(format!("{what}: filled"), copies / filled, "copies/s"),
+        Row::more(format!("{what}: rate of it"), copies / filled, "copies/s"),
         Row::less(format!("{what}: RSS with the cells alone"), empty, "MB"),
         Row::less(format!("{what}: RSS"), full, "MB").aim(Aim::Below(300.0)),
         Row::less(format!("{what}: all objects written, nothing for cells in it: at rest"), unchanged, "s"),
