@@ -1,9 +1,9 @@
 //! Records of copies: what they are called, and how they are read and written.
 
-use crate::apis::definitions::{CLEANUP, COPIES, PLACEMENTS};
-use crate::apis::fnv;
+use crate::apis::definitions::{CLEANUP, COPIES, PLACEMENTS, copy_name};
 use crate::fleet::api::{CellPlace, CellResource};
 use crate::fleet::{CellId, CopyId};
+use crate::scheduler::controller::staying_in;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
@@ -24,12 +24,7 @@ pub(super) fn not_ours(applied: &str, reason: &str, message: &str) -> Value {
 
 /// The record of the copy of an object in a cell.
 pub(super) fn id(workspace: &Workspace, source: &str, cell: &CellId) -> CopyId {
-    // A cell of another workspace may have the same name.
-    let name = if cell.workspace == *workspace {
-        format!("{source}.{}", cell.name)
-    } else {
-        format!("{source}.{}.{:08x}", cell.name, fnv::hash_32(cell.workspace.as_str().as_bytes()))
-    };
+    let name = copy_name(workspace.as_str(), source, (cell.workspace.as_str(), &cell.name));
     CopyId { workspace: workspace.clone(), name }
 }
 
@@ -58,10 +53,20 @@ pub(super) async fn placement_of(
     client.get(&client.at(PLACEMENTS, workspace, None)?.object(uid)).await
 }
 
-/// The entry of a placement for a cell.
-pub(super) fn wanted<'a>(placement: &'a Object, cell: &CellId) -> Option<&'a Value> {
+/// Whether a placement wants something in a cell: for good, or until the object has left it.
+pub(super) fn is_wanted(placement: &Object, cell: &CellId) -> bool {
     let mut cells = placement.items(&["spec", "cells"]);
-    cells.find(|entry| entry["name"] == cell.name.as_str() && entry["workspace"] == cell.workspace.as_str())
+    let is_target =
+        |entry: &Value| entry["name"] == cell.name.as_str() && entry["workspace"] == cell.workspace.as_str();
+    let this = (cell.workspace.as_str(), cell.name.as_str());
+    cells.any(is_target) || staying_in(placement).any(|stays| stays == this)
+}
+
+/// The cells that a copy has to be gone from before others are made.
+pub(super) fn first_gone(placement: &Object) -> impl Iterator<Item = CellId> {
+    let first = placement.items(&["spec", "evictions"]).filter(|told| told["purge"] == "Directly");
+    let word = |told: &Value, key: &str| told[key].as_str().unwrap_or_default().to_owned();
+    first.map(move |told| CellId::new(&word(told, "workspace"), &word(told, "name")))
 }
 
 /// Where the object is that a record says it is about.
