@@ -20,6 +20,18 @@ pub const CLEANUP: &str = "federation.hanse.dev/cleanup";
 /// On a placement: it is decided anew, as if nothing had been decided before, once for each value.
 pub const RESCHEDULE: &str = "federation.hanse.dev/reschedule";
 
+/// On a placement: what stays for ever in cells that the object has left may go now.
+pub const PURGE: &str = "federation.hanse.dev/purge-evicted";
+
+/// The name of the record of an object's copy in a cell; each has the workspace that it is in.
+pub fn copy_name(workspace: &str, source: &str, (home, cell): (&str, &str)) -> String {
+    // A cell of another workspace may have the same name.
+    if home == workspace {
+        return format!("{source}.{cell}");
+    }
+    format!("{source}.{cell}.{:08x}", super::fnv::hash_32(home.as_bytes()))
+}
+
 /// The label of a copy that says which federation put it there; several may share a cell.
 pub const OWNER: &str = "federation.hanse.dev/owner";
 
@@ -89,6 +101,15 @@ fn source() -> Value {
     texts(&["apiVersion", "kind", "resource", "namespace", "name", "uid"])
 }
 
+/// A cell that an object is leaving.
+fn eviction() -> Value {
+    let mut fields = vec![("replicas", json!({ "type": "integer" })), ("graceSeconds", json!({ "type": "integer" }))];
+    fields.extend(["workspace", "name", "reason", "purge", "since"].map(|name| (name, text())));
+    fields.extend(["because", "before"].map(|name| (name, list(&text()))));
+    fields.push(("carry", json!({ "type": "object", "additionalProperties": { "type": "string" } })));
+    object(&fields)
+}
+
 /// Where one object goes; named after the UID of the object.
 fn placements() -> Value {
     let cell = object(&[
@@ -107,6 +128,8 @@ fn placements() -> Value {
         ("rescheduled", text()),
         ("manner", texts(&["namespaces", "strangers", "status"])),
         ("references", list(&texts(&["apiVersion", "kind", "resource", "namespace", "name"]))),
+        ("evictions", list(&eviction())),
+        ("minds", json!({ "type": "boolean" })),
     ]);
     let refusal = texts(&["cell", "rule", "reason"]);
     let status = object(&[
@@ -155,6 +178,7 @@ fn copies() -> Value {
         ("statusHash", text()),
         ("statusFields", text()),
         ("preserve", json!({ "type": "boolean" })),
+        ("decided", json!({ "type": "integer" })),
     ]);
     definition(Sketch {
         plural: COPIES.2,

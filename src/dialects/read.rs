@@ -10,6 +10,7 @@ use crate::scheduler::cell::Effect;
 use crate::scheduler::cell::NOT_READY;
 use crate::scheduler::cell::Taint;
 use apiserver::selector::LabelSelector;
+use openapi::scalar::time::{Instant, Precision};
 use serde_json::Value;
 
 /// What a policy says and nobody can make sense of. Schemas keep most of it out.
@@ -86,11 +87,17 @@ fn toleration(value: &Value) -> Result<Toleration, DialectError> {
     Ok(Toleration { key: said("key").to_owned(), value: value_wanted, effect, seconds })
 }
 
+/// A time of day in seconds.
+pub(super) fn seconds(text: &str) -> Option<i64> {
+    Instant::parse(text, Precision::Seconds).ok().map(|instant| instant.seconds)
+}
+
 /// Those whose effect is known; others mean nothing to anybody.
 pub(super) fn taints(list: &[Value]) -> Vec<Taint> {
     let taint = |taint: &Value| {
         let said = |key| apis::text(taint, &[key]).unwrap_or_default().to_owned();
-        Some(Taint { key: said("key"), value: said("value"), effect: Effect::parse(&said("effect"))? })
+        let added = apis::text(taint, &["timeAdded"]).and_then(seconds);
+        Some(Taint { key: said("key"), value: said("value"), effect: Effect::parse(&said("effect"))?, added })
     };
     list.iter().filter_map(taint).collect()
 }

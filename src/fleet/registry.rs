@@ -101,6 +101,15 @@ impl Reconciler for Registry {
         } else if !cell.finalizers().any(|name| name == CLEANUP) {
             return self.hold(&place, &cell).await;
         }
+        if let Some(taints) = dated(&cell, &timestamp(self.client.ambient().now())) {
+            let patch =
+                json!({ "metadata": { "resourceVersion": cell.resource_version() }, "spec": { "taints": taints } });
+            // Its change brings it back here.
+            return match self.client.merge(&place, Part::Main, &patch).await {
+                Err(error) if !matches!(error.code(), 404 | 409) => Err(error),
+                _ => Ok(Action::Done),
+            };
+        }
         let probed = match self.session(id, &cell).await {
             Ok(session) => self.probe(&session).await,
             Err(error) => self.unusable(id, &error),
@@ -241,6 +250,22 @@ impl Registry {
             _ => Ok(()),
         }
     }
+}
+
+/// Taints that send objects away, with when they came to be where nobody said: some are tolerated for a while.
+fn dated(cell: &Object, now: &Value) -> Option<Vec<Value>> {
+    let undated = |taint: &Value| taint["effect"] == "NoExecute" && taint["timeAdded"].is_null();
+    if !cell.items(&["spec", "taints"]).any(undated) {
+        return None;
+    }
+    let date = |taint: &Value| {
+        let mut taint = taint.clone();
+        if undated(&taint) {
+            taint["timeAdded"] = now.clone();
+        }
+        taint
+    };
+    Some(cell.items(&["spec", "taints"]).map(date).collect())
 }
 
 async fn discover(session: &Session) -> Result<(String, Arc<[CellResource]>), CellError> {

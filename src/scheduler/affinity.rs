@@ -200,17 +200,11 @@ pub struct Toleration {
 }
 
 impl Toleration {
-    fn tolerates(&self, taint: &Taint) -> bool {
+    pub(super) fn tolerates(&self, taint: &Taint) -> bool {
         (self.key.is_empty() || self.key == taint.key)
             && self.value.as_ref().is_none_or(|value| *value == taint.value)
             && self.effect.is_none_or(|effect| effect == taint.effect)
     }
-}
-
-/// What sends away what is in a cell already.
-pub(super) fn evicting(tolerations: &[Toleration], cell: &Cell) -> Option<Taint> {
-    let mut evicting = cell.taints().filter(|taint| taint.effect == Effect::NoExecute);
-    evicting.find(|taint| !tolerations.iter().any(|toleration| toleration.tolerates(taint)))
 }
 
 pub(super) fn untolerated(tolerations: &[Toleration], cell: &Cell) -> Option<Taint> {

@@ -19,6 +19,8 @@ pub struct Cell {
     pub zones: Vec<String>,
     pub taints: Vec<Taint>,
     pub ready: bool,
+    /// Since when it is not ready, in seconds, if that is known.
+    pub silent_since: Option<i64>,
     /// It is being removed: nothing new is placed there, and what is there goes elsewhere.
     pub leaving: bool,
     pub serves: Serves,
@@ -49,6 +51,8 @@ pub struct Taint {
     pub key: String,
     pub value: String,
     pub effect: Effect,
+    /// When it came to be, in seconds; told of those that send objects away.
+    pub added: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +102,7 @@ pub struct NodeModel {
 impl Cell {
     /// What keeps new objects away.
     pub fn taints(&self) -> impl Iterator<Item = Taint> {
-        let silent = Taint { key: NOT_READY.to_owned(), value: String::new(), effect: Effect::NoSchedule };
+        let silent = Taint { key: NOT_READY.to_owned(), value: String::new(), effect: Effect::NoSchedule, added: None };
         let silent = (!self.ready).then_some(silent);
         let keeps_away = |taint: &&Taint| taint.effect != Effect::PreferNoSchedule;
         self.taints.iter().filter(keeps_away).cloned().chain(silent)

@@ -1,7 +1,7 @@
 //! Which cells can have an object at all.
 //!
 //! A cell that has it already is not asked again whether it serves the kind or is tainted: an answer that is late must
-//! not delete anything. Only a taint that says `NoExecute` sends away what is there, once it fits elsewhere.
+//! not delete anything. What sends away what is there is said in `evict.rs`.
 
 use super::affinity;
 use super::candidate::Candidate;
@@ -48,11 +48,8 @@ fn objection<'a>(rule: &Rule, at: usize, cell: &'a Cell, seen: &Seen<'a>) -> Res
     if let Some(spread) = rule.cells.spread.iter().find(unknown) {
         return Err(Reason::NoTopology(spread.by.name()));
     }
-    let placed = seen.stands_in(&cell.name);
-    match affinity::evicting(&rule.cells.tolerations, cell) {
-        Some(taint) if placed => return Err(Reason::Tainted(taint)),
-        _ if !placed => newly(rule, cell, seen)?,
-        _ => {}
+    if !seen.stands_in(&cell.name) {
+        newly(rule, cell, seen)?;
     }
     Ok(candidate)
 }

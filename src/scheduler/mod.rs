@@ -11,6 +11,7 @@ pub mod change;
 pub mod controller;
 mod division;
 mod estimate;
+pub mod evict;
 mod filter;
 mod groups;
 mod load;

@@ -70,6 +70,8 @@ pub enum Trouble {
     CannotSpread { rule: String, by: String, found: usize, least: usize },
     /// Rules that cannot hold at the same time; what was decided before stays.
     Conflict { rules: Vec<String>, about: String },
+    /// The object should leave a cell, and stays because there is nowhere else for it.
+    CannotEvict { cell: String, why: String },
     /// A script did not say what the object asks for; what was decided before stays.
     Unclear(String),
 }
@@ -82,6 +84,7 @@ impl Trouble {
             Self::Short { .. } => "NotEnoughCapacity",
             Self::CannotSpread { .. } => "CannotSpread",
             Self::Conflict { .. } => "RulesConflict",
+            Self::CannotEvict { .. } => "CannotEvict",
             Self::Unclear(_) => "CannotInterpret",
         }
     }
@@ -100,6 +103,7 @@ impl fmt::Display for Trouble {
             Self::CannotSpread { rule, by, found, least } => {
                 write!(f, "rule {rule} wants at least {least} of {by}, {found} can be had")
             }
+            Self::CannotEvict { cell, why } => write!(f, "it should leave cell {cell} and stays: {why}"),
             Self::Unclear(why) => f.write_str(why),
             Self::Conflict { rules, about } => write!(f, "rules {} disagree about {about}", rules.join(", ")),
         }

@@ -245,7 +245,17 @@ pub enum NothingFits {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Failover {
     pub application: Option<ApplicationFailover>,
-    pub cell: Option<Purge>,
+    /// Also from cells that have been silent for too long.
+    pub cell: Option<CellFailover>,
+    /// Taints that say `NoExecute` send away what is there; otherwise they only keep away what is not.
+    pub heeds_taints: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CellFailover {
+    pub purge: Purge,
+    /// As that of applications.
+    pub carry: Vec<(String, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -2,6 +2,7 @@
 
 use super::cell::Cell;
 use super::estimate::Request;
+use super::evict::Eviction;
 use super::load::Mode;
 use super::reason::Refusal;
 use super::reason::Trouble;
@@ -56,6 +57,8 @@ pub struct Before {
     pub targets: Vec<Target>,
     /// By rule, which of its groups of cells was used.
     pub groups: BTreeMap<String, String>,
+    /// Cells that it is leaving.
+    pub evictions: Vec<Eviction>,
     /// Cells it was sent away from, and must not return to yet.
     pub evicted: BTreeSet<String>,
 }

@@ -163,6 +163,10 @@ fn wanted(evidence: &Evidence, records: &[Recorded], findings: &mut BTreeSet<Fin
     let mut wanted = BTreeSet::new();
     for placement in &evidence.placements {
         let uid = word(placement, &["spec", "source", "uid"]);
+        // What is still in cells that the object is leaving is known; it need not be there.
+        for left in placement["spec"]["evictions"].as_array().into_iter().flatten() {
+            wanted.insert((cell_name(&word(left, &["workspace"]), &word(left, &["name"])), uid.clone()));
+        }
         for cell in placement["spec"]["cells"].as_array().into_iter().flatten() {
             let cell = cell_name(&word(cell, &["workspace"]), &word(cell, &["name"]));
             if !records.iter().any(|record| record.cell == cell && record.source == uid) {

@@ -153,6 +153,43 @@ async fn a_cell_that_leaves_is_emptied_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_object_leaves_a_cell_that_sends_it_away_and_is_never_nowhere() {
+    let mut world = World::new(9, &["a", "b"]).await;
+    world.choose_one().await;
+    let map = json!({ "metadata": { "name": "x", "labels": { "go": "one" } }, "data": { "v": "1" } });
+    world.make(CONFIG_MAPS, Some("n"), map).await;
+    world.until("it is in one cell", async |world: &World| world.holders("x").len() == 1).await;
+    let (first, other) = if world.holders("x") == ["a"] { ("a", "b") } else { ("b", "a") };
+    let holding = async |world: &World, cells: &[&str]| {
+        let now = world.holders("x");
+        assert!(!now.is_empty(), "it is nowhere");
+        now == cells
+    };
+    // Where nothing answers there is nowhere to go.
+    world.cells[other].cut(true);
+    let away = async |world: &World| {
+        world.list(CELLS).await.iter().any(|cell| cell["status"]["conditions"][0]["status"] == "Unknown")
+    };
+    world.until("the other cell is known to be away", away).await;
+    world.taint(first, true).await;
+    let stuck = async |world: &World| {
+        let troubles = world.list(PLACEMENTS).await[0]["status"]["troubles"].clone();
+        holding(world, &[first]).await && troubles[0]["reason"] == "CannotEvict"
+    };
+    world.until("it stays and says why", stuck).await;
+    world.cells[other].cut(false);
+    world.until("both have it", async |world: &World| holding(world, &["a", "b"]).await).await;
+    // Nobody can tell whether a ConfigMap is well, so the time has to be up.
+    world.jump(601);
+    world.change("x", "2").await;
+    world.until("it has left", async |world: &World| holding(world, &[other]).await).await;
+    assert_eq!(world.list(PLACEMENTS).await[0]["spec"]["evictions"], json!([]));
+    world.delete(CONFIG_MAPS, Some("n"), "x").await;
+    world.until("nothing is left anywhere", is_empty).await;
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_races_of_create_and_delete_leave_nothing() {
     let mut world = World::new(6, &["a", "b"]).await;
     for round in 0..10 {

@@ -105,6 +105,27 @@ impl World {
         let _ = self.client.merge(&self.at(CELLS, None, cell), Part::Main, &patch).await;
     }
 
+    /// What is in a cell is sent away from now on, or is not.
+    pub(crate) async fn taint(&self, cell: &str, tainted: bool) {
+        let taints = tainted.then(|| json!([{ "key": "down", "effect": "NoExecute" }]));
+        let _ =
+            self.client.merge(&self.at(CELLS, None, cell), Part::Main, &json!({ "spec": { "taints": taints } })).await;
+    }
+
+    /// A rule that sends ConfigMaps with the label `go: one` to one cell.
+    pub(crate) async fn choose_one(&self) {
+        let objects =
+            json!([{ "apiVersion": "v1", "kind": "ConfigMap", "labelSelector": { "matchLabels": { "go": "one" } } }]);
+        let spec = json!({ "objects": objects, "cells": { "pick": 1 } });
+        self.make(RULES, None, json!({ "metadata": { "name": "one" }, "spec": spec })).await;
+    }
+
+    /// The cells that hold a ConfigMap of this name.
+    pub(crate) fn holders(&self, name: &str) -> Vec<String> {
+        let holds = |cell: &FakeCell| cell.objects().keys().any(|place| place[1] == "configmaps" && place[3] == name);
+        self.cells.iter().filter(|(_, cell)| holds(cell)).map(|(name, _)| name.clone()).collect()
+    }
+
     pub(crate) fn start(&mut self) {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let client = |name: &str| Client::as_system(self.resources.clone(), name);

@@ -9,6 +9,10 @@ use crate::apis::kinds;
 use crate::scheduler::Because;
 use crate::scheduler::Placement;
 use crate::scheduler::Target;
+use crate::scheduler::evict::{Eviction, Why};
+use crate::scheduler::rule::Purge;
+use apiserver::object::timestamp;
+use openapi::scalar::time::Instant;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -27,6 +31,8 @@ pub struct Bound<'a> {
     /// Cells that were not chosen, and why.
     pub refused: &'a [(String, String)],
     pub reports: &'a [Report],
+    /// Cells that it is leaving.
+    pub evictions: &'a [Eviction],
     /// When the placement was decided last.
     pub decided: &'a str,
 }
@@ -98,11 +104,41 @@ fn spec(bound: &Bound<'_>, kind: &Kind) -> Value {
     if !clusters.is_empty() {
         spec.insert("clusters".to_owned(), clusters.into());
     }
+    if !bound.evictions.is_empty() {
+        let tasks: Vec<Value> = bound.evictions.iter().map(task).collect();
+        spec.insert("gracefulEvictionTasks".to_owned(), tasks.into());
+    }
     let required = required_by(bound.placement);
     if !required.is_empty() {
         spec.insert("requiredBy".to_owned(), required.into());
     }
     Value::Object(spec)
+}
+
+/// A cell that the object is leaving, as Karmada tells of it.
+fn task(eviction: &Eviction) -> Value {
+    let (reason, producer) = match eviction.why {
+        Why::Taint => ("TaintUntolerated", "TaintManager"),
+        Why::Application => ("ApplicationFailure", "RBApplicationFailoverController"),
+    };
+    let purge = match eviction.purge {
+        Purge::Directly => "Directly",
+        Purge::Gracefully => "Gracefully",
+        Purge::Never => "Never",
+    };
+    let since = timestamp(Instant { seconds: eviction.since, nanos: 0 });
+    let mut task = json!({"fromCluster": eviction.cell, "purgeMode": purge, "reason": reason, "producer": producer,
+        "creationTimestamp": since, "clustersBeforeFailover": eviction.before});
+    let fields = apis::map_mut(&mut task, &[]);
+    fields.extend(eviction.replicas.map(|replicas| ("replicas".to_owned(), replicas.into())));
+    fields.extend(eviction.grace_seconds.map(|grace| ("gracePeriodSeconds".to_owned(), grace.into())));
+    if eviction.purge == Purge::Never {
+        fields.insert("suppressDeletion".to_owned(), true.into());
+    }
+    if !eviction.carry.is_empty() {
+        fields.insert("preservedLabelState".to_owned(), json!(eviction.carry));
+    }
+    task
 }
 
 fn requests(replicas: &kinds::Replicas) -> Map<String, Value> {

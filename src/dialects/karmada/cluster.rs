@@ -29,6 +29,7 @@ pub fn cell(cluster: &Value) -> Cell {
         zones,
         taints: read::taints(apis::list(cluster, &["spec", "taints"])),
         ready: is_ready(cluster),
+        silent_since: silent_since(cluster),
         leaving: apis::at(cluster, &["metadata", "deletionTimestamp"]).is_some(),
         serves: serves(apis::list(cluster, &["status", "apiEnablements"])),
         capacity: apis::at(cluster, &["status", "resourceSummary"]).map(|summary| capacity(cluster, summary)),
@@ -39,6 +40,13 @@ fn is_ready(cluster: &Value) -> bool {
     let conditions = apis::list(cluster, &["status", "conditions"]);
     let ready = conditions.iter().find(|condition| apis::text(condition, &["type"]) == Some("Ready"));
     ready.is_some_and(|condition| apis::text(condition, &["status"]) == Some("True"))
+}
+
+fn silent_since(cluster: &Value) -> Option<i64> {
+    let conditions = apis::list(cluster, &["status", "conditions"]);
+    let ready = conditions.iter().find(|condition| apis::text(condition, &["type"]) == Some("Ready"))?;
+    let silent = apis::text(ready, &["status"]) != Some("True");
+    apis::text(ready, &["lastTransitionTime"]).filter(|_| silent).and_then(read::seconds)
 }
 
 pub(in crate::dialects) fn serves(apis_served: &[Value]) -> Serves {

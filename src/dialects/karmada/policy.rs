@@ -8,6 +8,7 @@ use crate::dialects::read;
 use crate::dialects::read::DialectError;
 use crate::scheduler::Rule;
 use crate::scheduler::rule::ApplicationFailover;
+use crate::scheduler::rule::CellFailover;
 use crate::scheduler::rule::Failover;
 use crate::scheduler::rule::Namespaces;
 use crate::scheduler::rule::NothingFits;
@@ -121,6 +122,7 @@ fn suspension(spec: &Value) -> Suspension {
     }
 }
 
+/// By default nothing leaves a cell that fails, as in Karmada, whose feature gate is off: a policy has to ask for it.
 fn failover(spec: &Value) -> Failover {
     let application = apis::at(spec, &["failover", "application"]).map(|application| ApplicationFailover {
         toleration_seconds: apis::number(application, &["decisionConditions", "tolerationSeconds"])
@@ -129,7 +131,9 @@ fn failover(spec: &Value) -> Failover {
         grace_seconds: apis::number(application, &["gracePeriodSeconds"]),
         carry: carried(application),
     });
-    Failover { application, cell: apis::at(spec, &["failover", "cluster"]).map(purge) }
+    let cell = apis::at(spec, &["failover", "cluster"]);
+    let cell = cell.map(|cell| CellFailover { purge: purge(cell), carry: carried(cell) });
+    Failover { application, heeds_taints: cell.is_some(), cell }
 }
 
 fn purge(of: &Value) -> Purge {

@@ -8,7 +8,8 @@ use crate::apis::definitions::{CELLS, COPIES, PLACEMENTS};
 use crate::apis::interpret::Interpreter;
 use crate::apis::kinds::Health;
 use crate::dialects::Book;
-use crate::scheduler::controller::{Rulebook, manner_of, targets_of};
+use crate::scheduler::controller::{Rulebook, evictions_of, manner_of, targets_of};
+use crate::scheduler::evict::Eviction;
 use crate::scheduler::{Cell, Placement, Terms};
 use crate::syncer::{Order, Origin, render};
 use apiserver::catalog::ResourceDef;
@@ -19,7 +20,7 @@ use apiserver::keyspace;
 use apiserver::object::Object;
 use apiserver::place::{Collection, ObjectRef, Workspace};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use storage::{Revision, Snapshot};
@@ -160,6 +161,7 @@ impl View<'_> {
             troubles: &pairs("troubles", ["reason", "message"]),
             refused: &pairs("refused", ["cell", "reason"]),
             reports: &reports,
+            evictions: &self.evictions(record),
             decided: record.text(&["metadata", "creationTimestamp"]),
         });
         stamp(&mut shown, record, revision);
@@ -174,6 +176,12 @@ impl View<'_> {
         let targets = homes.keys().flat_map(|home| targets_of(record, &Workspace::new(home)));
         let groups = record.items(&["spec", "groups"]).map(|group| (word(group, "rule"), word(group, "group")));
         Placement { targets: targets.collect(), groups: groups.collect(), ..Placement::default() }
+    }
+
+    fn evictions(&self, record: &Object) -> Vec<Eviction> {
+        let homes = record.items(&["spec", "evictions"]).filter_map(|told| told["workspace"].as_str());
+        let homes: BTreeSet<Workspace> = homes.map(Workspace::new).collect();
+        homes.iter().flat_map(|home| evictions_of(record, home)).collect()
     }
 
     fn terms(&self, record: &Object, source: &Value) -> Terms {

@@ -14,6 +14,7 @@ use crate::scheduler::affinity::Join;
 use crate::scheduler::affinity::ObjectValue;
 use crate::scheduler::rule::CellChoice;
 use crate::scheduler::rule::Division;
+use crate::scheduler::rule::Failover;
 use crate::scheduler::rule::Group;
 use crate::scheduler::rule::Namespaces;
 use crate::scheduler::rule::NothingFits;
@@ -52,7 +53,7 @@ pub fn compile(object: &Value) -> Result<Rule, DialectError> {
         suspension: suspension(part("suspend")),
         preserve_on_deletion: flag("preserveOnDeletion"),
         nothing_fits: if said("nothingFits") == Some("Withdraw") { NothingFits::Withdraw } else { NothingFits::Keep },
-        ..Rule::default()
+        failover: Failover { heeds_taints: true, ..Failover::default() },
     };
     if matches!(rule.replicas, Some(Division::Weighted(_))) && !rule.cells.spread.is_empty() {
         return Err(wrong("spec.cells.spread", "weights say how many cells share the replicas; nothing else can"));

@@ -87,6 +87,10 @@ pub(super) fn leader(record: &Object, key_of: impl Fn(&Value) -> Option<Key>) ->
         let word = |key: &str| cell[key].as_str().unwrap_or_default();
         cells.entry(Workspace::new(word("workspace"))).or_default().insert(word("name").to_owned());
     }
+    // What stays for a while in cells that it is leaving needs what it refers to.
+    for (home, name) in record::staying_in(record) {
+        cells.entry(Workspace::new(home)).or_default().insert(name.to_owned());
+    }
     Leader {
         by: format!("{}/{}-{}", source("namespace"), source("name"), source("kind").to_lowercase()),
         cells,

@@ -32,6 +32,8 @@ pub(super) struct Index {
     /// What resources of a group and kind are called, in whatever workspace they are defined.
     plurals: HashMap<(String, String), BTreeSet<String>>,
     short: BTreeSet<Key>,
+    /// Those of which it matters how copies are, by their UID.
+    minding: BTreeSet<String>,
     pub(super) followers: Followers,
     pub(super) tallies: Tallies,
     /// Everything up to this is known.
@@ -62,6 +64,18 @@ impl Index {
         } else {
             self.short.remove(source);
         }
+    }
+
+    pub(super) fn learn_minding(&mut self, source: &str, minds: bool) {
+        if minds {
+            self.minding.insert(source.to_owned());
+        } else {
+            self.minding.remove(source);
+        }
+    }
+
+    pub(super) fn minds(&self, source: &str) -> bool {
+        self.minding.contains(source)
     }
 
     pub(super) fn short(&self) -> Vec<Key> {

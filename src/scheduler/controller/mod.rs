@@ -13,12 +13,14 @@ mod tally;
 mod workload;
 
 pub use book::{Bound, Concern, Rulebook};
-pub use record::{Manner, manner_of, targets_of};
+pub use record::{Manner, evictions_of, manner_of, staying_in, targets_of};
 
-use super::{Followed, Mode, Placement, Seen, Trouble, Workload, plan};
+use super::evict::{self, Circumstances, Copied};
+use super::{Followed, Mode, Seen, Trouble, Workload};
 use crate::apis::Kind;
-use crate::apis::definitions::{CLEANUP, OWNER, PLACEMENTS, RESCHEDULE};
+use crate::apis::definitions::{CLEANUP, COPIES, OWNER, PLACEMENTS, PURGE, RESCHEDULE, copy_name};
 use crate::apis::interpret::{InterpretError, Interpreter};
+use crate::apis::kinds::Health;
 use crate::controller::{Action, Controller, Reconciler};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -44,6 +46,9 @@ const DECIDED_AT_ONCE: usize = 64;
 
 /// How long others are given to learn of what was just written.
 const LAG: Duration = Duration::from_millis(5);
+
+/// How late it is noticed at most that it is time for something, should the clock have been set.
+const RECHECK_MAX: Duration = Duration::from_secs(30);
 
 /// Starts to place the objects of all workspaces, as `hub`. Ends when `stop` is cancelled.
 pub fn start(client: &Client, hub: &str, book: &Arc<dyn Rulebook>, tasks: &TaskTracker, stop: &CancellationToken) {
@@ -86,19 +91,37 @@ impl Reconciler for Scheduler {
         };
         let uid = source.as_ref().map(Object::uid).unwrap_or_default();
         let placements = self.index.lock().placements_of(key);
-        let mut waits = false;
+        let (mut waits, mut again) = (false, None);
         for former in placements.iter().filter(|former| *former != uid) {
             waits |= self.retire(&workspace, former).await? == Retired::Waiting;
         }
         if let (Some(at), Some(source)) = (&at, &source) {
-            waits |= self.place(key, at, source).await? == Retired::Waiting;
+            match self.place(key, at, source).await? {
+                Retired::Waiting => waits = true,
+                Retired::Until(later) => again = Some(later.min(RECHECK_MAX)),
+                Retired::Done => {}
+            }
         }
-        Ok(if waits { Action::After(LAG) } else { Action::Done })
+        Ok(if waits { Action::After(LAG) } else { again.map_or(Action::Done, Action::After) })
     }
 }
 
 /// Who refers to an object, by the workspace of the cells they are in; and in what manner they are there.
 type Led = (BTreeMap<Workspace, Vec<Followed>>, Option<Manner>);
+
+/// How copies are doing, by the workspace and the name of their cell.
+type Copies = BTreeMap<Workspace, BTreeMap<String, Copied>>;
+
+fn copied(copy: &Object, decision: &Object) -> Copied {
+    let decided = copy.pointer(&["status", "decided"]).and_then(Value::as_i64);
+    Copied {
+        applied: copy.text(&["status", "applied"]) == "True",
+        current: decided == Some(decision.generation()),
+        health: Health::named(copy.text(&["status", "health"])),
+        since: record::seconds(copy.text(&["status", "healthSince"])),
+        status: copy.pointer(&["status", "observed"]).cloned(),
+    }
+}
 
 /// What an object wants, as far as it could be found out.
 #[derive(Debug, Default)]
@@ -116,6 +139,8 @@ enum Retired {
     Done,
     /// The index has to catch up, or the object was changed while it was looked at.
     Waiting,
+    /// Nothing has to be done before then.
+    Until(Duration),
 }
 
 /// How a write of something that was read before ended.
@@ -141,8 +166,9 @@ impl Scheduler {
         let written = self.client.get(&place).await?;
         let interpreter = self.book.interpreter(at.workspace(), &Kind::of(&tree));
         let asked = self.asked(at, &tree, &rules, &interpreter, written.as_ref())?;
-        let decided = self.decide(at, &tree, &rules, &asked, &led.0, written.as_ref());
-        let somewhere = decided.iter().any(|decided| !decided.placement.targets.is_empty());
+        let copies = self.copies(at.workspace(), source.uid(), &rules, written.as_ref()).await?;
+        let decided = self.decide(at, &tree, &rules, &asked, &led.0, (written.as_ref(), &copies));
+        let somewhere = decided.iter().any(|decided| !decided.outcome.placement.targets.is_empty());
         if somewhere && self.hold(at, source).await? == Changed::Meanwhile {
             return Ok(Retired::Waiting);
         }
@@ -154,6 +180,7 @@ impl Scheduler {
             manner: led.1.filter(|_| rules.is_empty()).unwrap_or_else(|| Manner::of(&rules)),
             references: asked.references,
             interpreter: &interpreter,
+            evicted: written.as_ref().is_some_and(record::says_evictions),
             rescheduled: written
                 .as_ref()
                 .and_then(|record| record.annotation(RESCHEDULE))
@@ -161,7 +188,39 @@ impl Scheduler {
                 .to_owned(),
         };
         let wanted = record::write(record::source(at, source), &decided, &how);
-        self.write(&place, written.as_ref(), &wanted).await
+        self.write(&place, written.as_ref(), &wanted).await?;
+        let next = decided.iter().filter_map(|decided| decided.outcome.next).min();
+        Ok(next.map_or(Retired::Done, |seconds| Retired::Until(Duration::from_secs(seconds.max(1).unsigned_abs()))))
+    }
+
+    /// How copies are doing, by the workspace of their cells, where that matters.
+    async fn copies(
+        &self,
+        workspace: &Workspace,
+        uid: &str,
+        rules: &[Bound],
+        written: Option<&Object>,
+    ) -> Result<Copies, ApiError> {
+        let mut copies = Copies::default();
+        let Some(record) = written else { return Ok(copies) };
+        let leaves = record.items(&["spec", "evictions"]).next().is_some();
+        let matters = |bound: &Bound| {
+            let failover = &bound.rule.failover;
+            failover.application.is_some() || failover.cell.as_ref().is_some_and(|cell| !cell.carry.is_empty())
+        };
+        if !leaves && !rules.iter().any(matters) {
+            return Ok(copies);
+        }
+        let cells = record.items(&["spec", "cells"]).chain(record.items(&["spec", "evictions"]));
+        for cell in cells {
+            let word = |key: &str| cell[key].as_str().unwrap_or_default();
+            let name = copy_name(workspace.as_str(), uid, (word("workspace"), word("name")));
+            let place = self.client.at(COPIES, workspace, None)?.object(&name);
+            let Some(copy) = self.client.get(&place).await? else { continue };
+            let of_home = copies.entry(Workspace::new(word("workspace"))).or_default();
+            of_home.insert(word("name").to_owned(), copied(&copy, record));
+        }
+        Ok(copies)
     }
 
     /// What the object wants and needs. Where a script does not say, what was needed before is needed still.
@@ -208,8 +267,10 @@ impl Scheduler {
         rules: &[Bound],
         asked: &Asked,
         led: &BTreeMap<Workspace, Vec<Followed>>,
-        written: Option<&Object>,
+        (written, copies): (Option<&Object>, &Copies),
     ) -> Vec<Decided> {
+        let (now, nothing) = (self.client.ambient().now().seconds, BTreeMap::new());
+        let released = written.is_some_and(|record| record.annotation(PURGE).is_some());
         let mut homes: BTreeMap<&Workspace, Vec<super::Rule>> = led.keys().map(|home| (home, Vec::new())).collect();
         for Bound { home, rule } in rules {
             homes.entry(home).or_default().push(rule.clone());
@@ -230,8 +291,9 @@ impl Scheduler {
                 mode,
                 unclear: asked.unclear.as_ref(),
             };
-            let placement: Placement = plan(&seen);
-            Decided { home: home.clone(), placement }
+            let copies = copies.get(home).unwrap_or(&nothing);
+            let outcome = evict::decide(&seen, &Circumstances { now, copies, released });
+            Decided { home: home.clone(), outcome }
         };
         homes.into_iter().map(decide).collect()
     }

@@ -4,10 +4,12 @@ use super::tally::RuleId;
 use crate::apis::definitions::RESCHEDULE;
 use crate::apis::fnv;
 use crate::apis::interpret::Interpreter;
-use crate::scheduler::rule::{Namespaces, Rule, Strangers};
-use crate::scheduler::{Because, Before, Placement, Target, Terms};
-use apiserver::object::Object;
+use crate::scheduler::evict::{Eviction, Outcome, Why};
+use crate::scheduler::rule::{Namespaces, Purge, Rule, Strangers};
+use crate::scheduler::{Because, Before, Target, Terms};
+use apiserver::object::{Object, timestamp};
 use apiserver::place::{ObjectRef, Workspace};
+use openapi::scalar::time::{Instant, Precision};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +55,7 @@ pub fn manner_of(record: &Object) -> Manner {
 /// What was decided for the cells of one workspace.
 pub(super) struct Decided {
     pub(super) home: Workspace,
-    pub(super) placement: Placement,
+    pub(super) outcome: Outcome,
 }
 
 /// Which object a record is about.
@@ -73,6 +75,8 @@ pub(super) struct How<'a> {
     pub(super) references: Vec<Value>,
     /// Who knows what the object means.
     pub(super) interpreter: &'a Interpreter,
+    /// Something was said of evictions before.
+    pub(super) evicted: bool,
     /// Up to which wish it has been decided anew.
     pub(super) rescheduled: String,
 }
@@ -86,7 +90,10 @@ pub(super) fn is_to_be_rescheduled(record: &Object) -> bool {
 pub(super) fn write(source: Value, decided: &[Decided], how: &How<'_>) -> Value {
     let mut cells: Vec<Value> = Vec::new();
     let (mut refused, mut refusals, mut groups, mut troubles) = (Vec::new(), 0, Vec::new(), Vec::new());
-    for Decided { home, placement } in decided {
+    let mut evictions = Vec::new();
+    for Decided { home, outcome } in decided {
+        let placement = &outcome.placement;
+        evictions.extend(outcome.evictions.iter().map(|eviction| evicting(home, eviction)));
         cells.extend(placement.targets.iter().map(|target| cell(home, target)));
         refusals += placement.refused.len();
         let told = placement.refused.iter().take(REFUSED_MAX.saturating_sub(refused.len()));
@@ -100,10 +107,15 @@ pub(super) fn write(source: Value, decided: &[Decided], how: &How<'_>) -> Value 
     }
     let status = json!({ "where": told(&cells), "refused": refused, "refusals": refusals, "troubles": troubles });
     let rules = how.names.iter().map(|(home, name)| json!({ "workspace": home.as_str(), "name": name }));
-    let spec = json!({
+    let mut spec = json!({
         "source": source, "cells": cells, "groups": groups, "rules": rules.collect::<Vec<_>>(), "terms": terms(how),
         "manner": how.manner.told(), "references": how.references, "rescheduled": how.rescheduled,
     });
+    // Most placements never say anything of these.
+    let minds = !evictions.is_empty() || how.rules.iter().any(|rule| rule.failover.application.is_some());
+    if minds || how.evicted {
+        (spec["evictions"], spec["minds"]) = (json!(evictions), json!(minds));
+    }
     json!({ "spec": spec, "status": status })
 }
 
@@ -111,7 +123,10 @@ pub(super) fn write(source: Value, decided: &[Decided], how: &How<'_>) -> Value 
 pub(super) fn withdrawn(record: &Object) -> Value {
     let source = record.pointer(&["spec", "source"]).cloned().unwrap_or_default();
     let status = json!({ "where": "", "refused": [], "refusals": 0, "troubles": [] });
-    let spec = json!({ "source": source, "cells": [], "groups": [], "rules": [], "terms": "", "references": [] });
+    let mut spec = json!({ "source": source, "cells": [], "groups": [], "rules": [], "terms": "", "references": [] });
+    if says_evictions(record) {
+        spec["evictions"] = json!([]);
+    }
     json!({ "spec": spec, "status": status })
 }
 
@@ -141,6 +156,88 @@ fn cell(home: &Workspace, target: &Target) -> Value {
         cell["replicas"] = json!(replicas);
     }
     cell
+}
+
+/// Whether anything was ever said of evictions.
+pub(super) fn says_evictions(record: &Object) -> bool {
+    record.pointer(&["spec", "evictions"]).is_some()
+}
+
+fn evicting(home: &Workspace, eviction: &Eviction) -> Value {
+    let because: Vec<String> = eviction.because.iter().map(why).collect();
+    let mut told = json!({
+        "workspace": home.as_str(), "name": eviction.cell, "because": because, "reason": reason(eviction.why),
+        "purge": purge(eviction.purge), "since": time(eviction.since), "before": eviction.before,
+    });
+    if let Some(replicas) = eviction.replicas {
+        told["replicas"] = json!(replicas);
+    }
+    if let Some(grace) = eviction.grace_seconds {
+        told["graceSeconds"] = json!(grace);
+    }
+    if !eviction.carry.is_empty() {
+        told["carry"] = json!(eviction.carry);
+    }
+    told
+}
+
+fn reason(why: Why) -> &'static str {
+    match why {
+        Why::Taint => "TaintUntolerated",
+        Why::Application => "ApplicationFailure",
+    }
+}
+
+fn purge(purge: Purge) -> &'static str {
+    match purge {
+        Purge::Directly => "Directly",
+        Purge::Gracefully => "Gracefully",
+        Purge::Never => "Never",
+    }
+}
+
+fn time(seconds: i64) -> Value {
+    timestamp(Instant { seconds, nanos: 0 })
+}
+
+/// A time that was written down, in seconds.
+pub(super) fn seconds(text: &str) -> i64 {
+    Instant::parse(text, Precision::Seconds).map_or(0, |instant| instant.seconds)
+}
+
+/// The cells of a workspace that an object is leaving.
+pub fn evictions_of(record: &Object, home: &Workspace) -> Vec<Eviction> {
+    let here = record.items(&["spec", "evictions"]).filter(|told| told["workspace"] == home.as_str());
+    let texts = |told: &Value, key: &str| -> Vec<String> {
+        told[key].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let read = |told: &Value| Eviction {
+        cell: told["name"].as_str().unwrap_or_default().to_owned(),
+        replicas: told["replicas"].as_i64(),
+        because: texts(told, "because").iter().filter_map(|text| because(text)).collect(),
+        why: if told["reason"] == reason(Why::Application) { Why::Application } else { Why::Taint },
+        purge: match told["purge"].as_str() {
+            Some("Directly") => Purge::Directly,
+            Some("Never") => Purge::Never,
+            _ => Purge::Gracefully,
+        },
+        since: seconds(told["since"].as_str().unwrap_or_default()),
+        grace_seconds: told["graceSeconds"].as_i64(),
+        carry: told["carry"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter_map(|(label, value)| Some((label.clone(), value.as_str()?.to_owned())))
+            .collect(),
+        before: texts(told, "before").into_iter().collect(),
+    };
+    here.map(read).collect()
+}
+
+/// Cells that keep what they have although the object is leaving them: workspace and name.
+pub fn staying_in(record: &Object) -> impl Iterator<Item = (&str, &str)> {
+    let stays = record.items(&["spec", "evictions"]).filter(|told| told["purge"] != "Directly");
+    stays.map(|told| (told["workspace"].as_str().unwrap_or_default(), told["name"].as_str().unwrap_or_default()))
 }
 
 const RULE: &str = "rule ";
@@ -179,6 +276,7 @@ pub(super) fn before(record: &Object, home: &Workspace) -> Before {
     let mut before = Before { targets: targets_of(record, home), ..Before::default() };
     let word = |of: &Value, key: &str| of[key].as_str().unwrap_or_default().to_owned();
     let groups = record.items(&["spec", "groups"]);
+    before.evictions = evictions_of(record, home);
     before.groups = groups.map(|group| (word(group, "rule"), word(group, "group"))).collect::<BTreeMap<_, _>>();
     before
 }
@@ -190,7 +288,7 @@ pub(super) fn says(record: &Object, wanted: &Value) -> bool {
 }
 
 pub(super) fn is_empty(record: &Object) -> bool {
-    record.items(&["spec", "cells"]).next().is_none()
+    record.items(&["spec", "cells"]).next().is_none() && record.items(&["spec", "evictions"]).next().is_none()
 }
 
 #[cfg(test)]

@@ -57,6 +57,15 @@ impl Source for Everything {
     }
 }
 
+/// Whether a copy is better or worse off than it was.
+fn is_otherwise(seen: &Seen) -> bool {
+    let says = |version: Option<&Version>, key: &str| {
+        version.and_then(|version| Peek::new(version).raw(&["status", key]).map(<[u8]>::to_vec))
+    };
+    let differs = |key: &str| says(seen.before.as_ref(), key) != says(seen.now.as_ref(), key);
+    ["applied", "health", "decided"].iter().any(|key| differs(key))
+}
+
 fn object(version: Option<&Version>) -> Option<Object> {
     Object::parse(&version?.value).ok()
 }
@@ -88,8 +97,12 @@ impl Everything {
     fn of_copy(&self, workspace: &Workspace, seen: &Seen) -> Option<Key> {
         let copy = seen.now.as_ref().or(seen.before.as_ref())?;
         let uid = Peek::new(copy).text(&["spec", "source", "uid"])?;
-        self.index.lock().learn_copy(&uid, seen.before.is_some(), seen.now.is_some());
-        if seen.now.is_none() { self.source_of(workspace, copy) } else { None }
+        let mut index = self.index.lock();
+        index.learn_copy(&uid, seen.before.is_some(), seen.now.is_some());
+        let minds = index.minds(&uid);
+        drop(index);
+        let matters = seen.now.is_none() || (minds && is_otherwise(seen));
+        if matters { self.source_of(workspace, copy) } else { None }
     }
 
     fn of_object(&self, parts: Parts<'_>, seen: &Seen) -> Option<Key> {
@@ -138,9 +151,12 @@ impl Everything {
         let record = object(seen.now.as_ref());
         let leader = record.as_ref().map(|record| follow::leader(record, key_of));
         let is_short = |trouble: &Value| trouble["reason"] == "NotEnoughCapacity";
+        let minds =
+            record.as_ref().is_some_and(|record| record.pointer(&["spec", "minds"]) == Some(&Value::Bool(true)));
         let is_short = record.as_ref().is_some_and(|record| record.items(&["status", "troubles"]).any(is_short));
         let mut index = self.index.lock();
         index.learn_short(&source, is_short);
+        index.learn_minding(uid, minds);
         index.learn_placement(&source, uid, seen.now.is_some());
         let id = (workspace.clone(), uid.to_owned());
         index.tallies.learn(id.clone(), record.as_ref()).into_iter().for_each(|rule| self.rules.put(rule));

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod division;
+mod evict;
 mod explain;
 mod properties;
 mod spread;
@@ -52,7 +53,12 @@ fn describe(cell: &mut Cell, before: &mut Before, key: &str, value: &str) {
         "provider" => value.clone_into(&mut cell.provider),
         "zone" => cell.zones = value.split(',').map(str::to_owned).collect(),
         "taint" => {
-            cell.taints.push(Taint { key: value.to_owned(), value: String::new(), effect: Effect::NoSchedule });
+            cell.taints.push(Taint {
+                key: value.to_owned(),
+                value: String::new(),
+                effect: Effect::NoSchedule,
+                added: None,
+            });
         }
         "silent" => cell.ready = false,
         "leaving" => cell.leaving = true,

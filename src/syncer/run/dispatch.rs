@@ -120,6 +120,7 @@ impl Dispatch {
                 // Somebody else may have taken it away; and its namespace may be empty now, or its definition not needed.
                 self.wake_namespace(&before);
                 self.wake_definition(&before);
+                self.wake_elsewhere(&id);
                 self.post.put(&before.cell, id);
             }
             (Some(before), Some(now)) if now.going && !before.going => self.post.put(&now.cell, id),
@@ -129,6 +130,15 @@ impl Dispatch {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Copies elsewhere may have waited for its end.
+    fn wake_elsewhere(&self, gone: &CopyId) {
+        for id in self.ledger.of_source(records::source_of(gone)) {
+            if let Some(facts) = self.ledger.facts(&id).filter(|_| id.workspace == gone.workspace) {
+                self.post.put(&facts.cell, id);
+            }
         }
     }
 
@@ -180,7 +190,7 @@ impl Dispatch {
         let named = record.pointer(&["spec", "source"]).unwrap_or(&Value::Null);
         let place = records::source_place(&self.client, workspace, named);
         let word = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
-        let cells = record.items(&["spec", "cells"]);
+        let cells = record.items(&["spec", "cells"]).chain(record.items(&["spec", "evictions"]));
         let cells = cells.map(|entry| CellId::new(&word(entry, "workspace"), &word(entry, "name"))).collect();
         let source = place.and_then(|place| keyspace::key(&place).ok());
         Known { source, cells, status_down: manner_of(record).status_down }

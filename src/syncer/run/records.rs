@@ -1,9 +1,9 @@
 //! Records of copies: what they are called, and how they are read and written.
 
-use crate::apis::definitions::{CLEANUP, COPIES, PLACEMENTS};
-use crate::apis::fnv;
+use crate::apis::definitions::{CLEANUP, COPIES, PLACEMENTS, copy_name};
 use crate::fleet::api::{CellPlace, CellResource};
 use crate::fleet::{CellId, CopyId};
+use crate::scheduler::controller::staying_in;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::{Object, Peek};
@@ -26,12 +26,7 @@ pub(super) fn not_ours(applied: &str, reason: &str, message: &str) -> Value {
 
 /// The record of the copy of an object in a cell.
 pub(super) fn id(workspace: &Workspace, source: &str, cell: &CellId) -> CopyId {
-    // A cell of another workspace may have the same name.
-    let name = if cell.workspace == *workspace {
-        format!("{source}.{}", cell.name)
-    } else {
-        format!("{source}.{}.{:08x}", cell.name, fnv::hash_32(cell.workspace.as_str().as_bytes()))
-    };
+    let name = copy_name(workspace.as_str(), source, (cell.workspace.as_str(), &cell.name));
     CopyId { workspace: workspace.clone(), name }
 }
 
@@ -63,7 +58,8 @@ pub(super) fn placement(client: &Client, id: &CopyId, cell: &CellId) -> Result<O
         placement.raw(&["spec", "cells"]).and_then(|raw| serde_json::from_slice(raw).ok()).unwrap_or_default();
     let is_ours = |choice: &Choice<'_>| choice.name == cell.name && choice.workspace == cell.workspace.as_str();
     let ours: Vec<Value> = cells.into_iter().filter(is_ours).map(Choice::told).collect();
-    let spec = json!({ "source": part("source"), "manner": part("manner"), "cells": ours });
+    let evictions = part("evictions");
+    let spec = json!({ "source": part("source"), "manner": part("manner"), "cells": ours, "evictions": evictions });
     Ok(Object::try_from(json!({ "spec": spec })).ok())
 }
 
@@ -95,10 +91,20 @@ pub(super) fn placement_place(client: &Client, workspace: &Workspace, uid: &str)
     Ok(client.at(PLACEMENTS, workspace, None)?.object(uid))
 }
 
-/// The entry of a placement for a cell.
-pub(super) fn wanted<'a>(placement: &'a Object, cell: &CellId) -> Option<&'a Value> {
+/// Whether a placement wants something in a cell: for good, or until the object has left it.
+pub(super) fn is_wanted(placement: &Object, cell: &CellId) -> bool {
     let mut cells = placement.items(&["spec", "cells"]);
-    cells.find(|entry| entry["name"] == cell.name.as_str() && entry["workspace"] == cell.workspace.as_str())
+    let is_target =
+        |entry: &Value| entry["name"] == cell.name.as_str() && entry["workspace"] == cell.workspace.as_str();
+    let this = (cell.workspace.as_str(), cell.name.as_str());
+    cells.any(is_target) || staying_in(placement).any(|stays| stays == this)
+}
+
+/// The cells that a copy has to be gone from before others are made.
+pub(super) fn first_gone(placement: &Object) -> impl Iterator<Item = CellId> {
+    let first = placement.items(&["spec", "evictions"]).filter(|told| told["purge"] == "Directly");
+    let word = |told: &Value, key: &str| told[key].as_str().unwrap_or_default().to_owned();
+    first.map(move |told| CellId::new(&word(told, "workspace"), &word(told, "name")))
 }
 
 /// Where the object is that a record says it is about.

@@ -109,7 +109,7 @@ impl Reporter {
         let mut cells = Vec::new();
         for id in self.ledger.of_source(uid) {
             let Some(facts) = self.ledger.facts(&id).filter(|_| id.workspace == *workspace) else { continue };
-            if records::wanted(placement, &facts.cell).is_none() {
+            if !records::is_wanted(placement, &facts.cell) {
                 continue;
             }
             let Some(record) = records::get(&self.client, &id).await? else { continue };

@@ -8,9 +8,12 @@ use crate::apis::definitions::CELLS;
 use crate::apis::fnv;
 use crate::apis::interpret::Interpreter;
 use crate::fleet::api::{CellPlace, CellResource};
-use crate::fleet::{CopyId, Ledger, Session};
-use crate::scheduler::controller::{Rulebook, manner_of, targets_of};
-use crate::scheduler::rule::{Strangers, Upsync};
+use crate::fleet::{CellId, CopyId, Ledger, Session};
+use crate::scheduler::affinity::Affinity;
+use crate::scheduler::change::{Change, EntriesChange, Operation, Override};
+use crate::scheduler::controller::{Rulebook, evictions_of, manner_of, targets_of};
+use crate::scheduler::evict::Eviction;
+use crate::scheduler::rule::{Purge, Strangers, Upsync};
 use crate::scheduler::{Because, Cell, Target, Terms};
 use crate::syncer::{Order, Origin, mark, namespace_in_cell, render};
 use apiserver::catalog::ResourceDef;
@@ -56,6 +59,10 @@ pub(super) struct Wish {
     pub(super) upsync: Vec<Upsync>,
     /// Who knows what it means.
     pub(super) interpreter: Interpreter,
+    /// Where copies have to be gone from before this one is made.
+    pub(super) first_gone: Vec<CellId>,
+    /// The generation of the decision, where somebody waits until that was carried out.
+    pub(super) decided: Option<i64>,
 }
 
 /// Why something cannot be made: one word, and what a person can do about it.
@@ -87,14 +94,22 @@ impl Wishes {
     /// What the placement of an object says about a cell.
     pub(super) async fn of(&self, id: &CopyId, session: &Session) -> Result<Option<Wish>, ApiError> {
         let Some(placement) = records::placement(&self.client, id, &session.cell)? else { return Ok(None) };
-        if records::wanted(&placement, &session.cell).is_none() {
+        if !records::is_wanted(&placement, &session.cell) {
             return Ok(None);
         }
         let named = placement.pointer(&["spec", "source"]).cloned().unwrap_or_default();
         let Some(at) = records::source_place(&self.client, &id.workspace, &named) else { return Ok(None) };
         let source = self.client.get(&at).await?.filter(|source| source.uid() == records::source_of(id));
         let Some(source) = source else { return Ok(None) };
-        let terms = self.terms(&id.workspace, &source.clone().into(), &placement);
+        let mut terms = self.terms(&id.workspace, &source.clone().into(), &placement);
+        let evictions = evictions_of(&placement, &session.cell.workspace);
+        let mut targets = targets_of(&placement, &session.cell.workspace);
+        terms.overrides.extend(carried(&evictions, &targets, &session.cell.name));
+        // What it had is what it keeps until the object has left it.
+        if !targets.iter().any(|target| target.cell == session.cell.name) {
+            let left = evictions.iter().filter(|eviction| eviction.cell == session.cell.name);
+            targets.extend(left.map(Eviction::target));
+        }
         let (at, resource, missing) = self.served(at, session)?;
         let source = if source.api_version() == at.resource().api_version() {
             source
@@ -111,12 +126,15 @@ impl Wishes {
             source: &source.into(),
             namespace: namespace.as_ref(),
             terms: &terms,
-            targets: &targets_of(&placement, &session.cell.workspace),
+            targets: &targets,
             cell: &self.facts(session, &terms).await?,
             resource,
         };
         let mut wish = self.make(&parts, named);
         wish.problem = missing.or(wish.problem);
+        wish.first_gone = records::first_gone(&placement).filter(|cell| *cell != session.cell).collect();
+        let leaves = placement.items(&["spec", "evictions"]).next().is_some();
+        wish.decided = leaves.then(|| placement.generation());
         // A definition that is there already, whoever brought it, is as good.
         let follows = |because: &Because| matches!(because, Because::Follows(_));
         let only_follows = |target: &Target| target.cell == session.cell.name && target.because.iter().all(follows);
@@ -208,6 +226,8 @@ impl Wishes {
             status: status.map(|status| (status.clone(), hash(&status))),
             upsync: terms.upsync.clone(),
             interpreter,
+            first_gone: Vec::new(),
+            decided: None,
         }
     }
 
@@ -268,6 +288,8 @@ impl Wishes {
             status: None,
             upsync: Vec::new(),
             interpreter: Interpreter::default(),
+            first_gone: Vec::new(),
+            decided: None,
         }))
     }
 
@@ -280,6 +302,18 @@ impl Wishes {
         let leaving = self.client.get(&place).await?.is_none_or(|cell| cell.is_deleting());
         Ok(lives && !leaving)
     }
+}
+
+/// Labels for a copy in a cell that did not have one before the object had to leave another: as Karmada does, where it
+/// goes to one cell and is never in two at once.
+fn carried(evictions: &[Eviction], targets: &[Target], cell: &str) -> Option<Override> {
+    let last = evictions.last().filter(|last| last.purge == Purge::Directly && !last.carry.is_empty())?;
+    if targets.len() != 1 || last.before.contains(cell) {
+        return None;
+    }
+    let entries = last.carry.iter().map(|(label, value)| (label.clone(), value.clone())).collect();
+    let changes = vec![Change::Labels(EntriesChange { operation: Operation::Add, entries })];
+    Some(Override { cells: Affinity::named(&[cell]), changes })
 }
 
 /// The resource as it is kept here.

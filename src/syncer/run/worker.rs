@@ -12,7 +12,7 @@ use crate::apis::interpret::Operation;
 use crate::apis::kinds;
 use crate::controller::{Action, Reconciler};
 use crate::fleet::api::{CellError, CellPlace, CellResource};
-use crate::fleet::{CopyFacts, CopyId, Ledger, Session};
+use crate::fleet::{CellId, CopyFacts, CopyId, Ledger, Session};
 use crate::syncer::mark::{self, Belongs};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -71,7 +71,7 @@ impl Reconciler for Worker {
             recorded: seen.recorded.as_ref(),
             known: &seen.known,
             has_namespace: seen.has_namespace,
-            suspended: seen.wish.as_ref().is_some_and(|wish| wish.suspended),
+            suspended: seen.wish.as_ref().is_some_and(|wish| wish.suspended || self.waits(id, wish, &seen)),
             possible: seen.wish.as_ref().is_none_or(|wish| wish.problem.is_none()),
         };
         let step = step(&situation);
@@ -127,6 +127,16 @@ impl Worker {
             && place.name.split_once('.').is_some_and(|(plural, group)| {
                 !served.iter().any(|served| served.group == group && served.plural == plural)
             })
+    }
+
+    /// Whether a copy that was not made yet waits until there is none elsewhere.
+    fn waits(&self, id: &CopyId, wish: &Wish, seen: &Seen) -> bool {
+        let is_made = seen.recorded.as_ref().is_some_and(|recorded| !recorded.hash.is_empty());
+        let is_there = |cell: &CellId| {
+            let other = records::id(&id.workspace, records::source_of(id), cell);
+            self.ledger.facts(&other).is_some()
+        };
+        !is_made && wish.first_gone.iter().any(is_there)
     }
 
     fn has_namespace(&self, place: &CellPlace) -> bool {
@@ -208,7 +218,7 @@ impl Worker {
         let mut status = json!({
             "hash": wish.hash, "fields": actual.fields, "uid": actual.uid, "generation": wish.generation,
             "cellGeneration": actual.generation, "applied": "True", "reason": "", "message": "",
-            "preserve": wish.preserve,
+            "preserve": wish.preserve, "decided": wish.decided,
         });
         let now = timestamp(self.client.ambient().now());
         told.add_to(&mut status, record.text(&["status", "health"]), &now);

@@ -103,7 +103,7 @@ fn the_other_terms_of_a_policy_are_read() {
     assert_eq!(policy.waits_for, ["o"]);
     let application = policy.rule.failover.application.unwrap();
     assert_eq!((application.toleration_seconds, application.purge), (300, Purge::Never));
-    assert_eq!(policy.rule.failover.cell, Some(Purge::Directly));
+    assert_eq!(policy.rule.failover.cell.unwrap().purge, Purge::Directly);
 }
 
 #[test]

@@ -33,6 +33,7 @@ fn bound(placement: Value, members: &[&str], reports: &[Report]) -> Value {
         troubles: &troubles,
         refused: &refused,
         reports,
+        evictions: &[],
         decided: THEN,
     })
 }
@@ -97,6 +98,7 @@ fn what_others_refer_to_is_shown_as_required_by_them() {
         troubles: &[],
         refused: &[],
         reports: &[],
+        evictions: &[],
         decided: THEN,
     });
     let required = json!([{"namespace": "default", "name": "nginx-deployment", "clusters": [{"name": "member1"}]}]);
