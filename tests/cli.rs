@@ -523,6 +523,51 @@ fn a_federation_to_try_is_there_again_after_a_restart() {
 }
 
 #[test]
+fn workspaces_are_taken_to_another_server_in_a_file() {
+    let room = Room::new();
+    let (here, there) = (room.path("here").display().to_string(), room.path("there").display().to_string());
+    let file = room.path("all.workspaces");
+    let name = file.display().to_string();
+    let first = Serving::run("dev", ["--data-dir", &here, "--cells", "2", "--projects", "2"]);
+    let from = room.path("here/admin.kubeconfig").display().to_string();
+    let told =
+        hanse(["workspace", "export", "root:default", "--children", "--to", &name, "--kubeconfig", &from]).fine();
+    assert!(told.contains(": 1 workspaces, "), "{told}");
+    let refused = hanse(["workspace", "export", "root:default", "--to", &name, "--kubeconfig", &from]).refused();
+    assert!(refused.contains("is there already"), "{refused}");
+    assert_eq!(first.stop("INT").code, Some(0));
+
+    let second = Serving::start(["--data-dir", &there]);
+    let onto = room.path("there/admin.kubeconfig").display().to_string();
+    let import = |path: &str, file: &str| hanse(["workspace", "import", path, "--from", file, "--kubeconfig", &onto]);
+    let good = std::fs::read(&file).unwrap();
+    let mut bad = good.clone();
+    bad[good.len() / 2] ^= 1;
+    let damaged = room.path("damaged").display().to_string();
+    for bytes in [&bad[..], &good[..good.len() - 7], b""] {
+        std::fs::write(&damaged, bytes).unwrap();
+        import("root:copy", &damaged).refused();
+    }
+    // Of one that was killed nothing is used, and what is left of it is in nobody's way.
+    let flags = ["workspace", "import", "root:killed", "--from", &name, "--kubeconfig", &onto];
+    let mut killed = command(flags).spawn().unwrap();
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    for path in ["root:copy", "root:copy:inner"] {
+        let told = import(path, &name).fine();
+        assert!(told.starts_with(&format!("{path}: 1 workspaces, ")), "{told}");
+    }
+    let refused = import("root:copy", &name).refused();
+    assert!(refused.contains("already exists"), "{refused}");
+    let again = room.path("again").display().to_string();
+    let told = hanse(["workspace", "export", "root:copy", "--children", "--to", &again, "--kubeconfig", &onto]).fine();
+    assert!(told.contains(": 2 workspaces, "), "{told}");
+    let told = import("root:third", &again).fine();
+    assert!(told.starts_with("root:third: 2 workspaces, "), "{told}");
+    assert_eq!(second.stop("INT").code, Some(0));
+}
+
+#[test]
 fn shells_and_manuals_are_told_of_the_commands() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(hanse(["completion", shell]).fine().contains("explain"), "{shell}");

@@ -75,6 +75,26 @@ pub fn port(workspace: &Workspace, port: u16) -> Result<Key, Unnameable> {
     Ok(Key::new(text))
 }
 
+/// The keys of all ports of a workspace.
+pub fn ports(workspace: &Workspace) -> Result<KeyRange, Unnameable> {
+    let mut text = format!("core/{PORTS}/{BUILT_IN}/");
+    push(&mut text, workspace.as_str())?;
+    Ok(KeyRange::prefix(text))
+}
+
+/// The key that [`parse`] reads these parts of.
+pub fn of_parts(parts: &Parts<'_>) -> Result<Key, Unnameable> {
+    let Parts { group, resource, identity, workspace, namespace, name } = *parts;
+    let mut text = String::new();
+    let group = if group.is_empty() { "core" } else { group };
+    for part in [group, resource, identity.unwrap_or(BUILT_IN), workspace, namespace.unwrap_or_default()] {
+        push(&mut text, part)?;
+    }
+    text.push_str(checked(name)?);
+    let whole = ![resource, workspace, name].contains(&"") && resource != MARKS;
+    if whole { Ok(Key::new(text)) } else { Err(Unnameable(name.to_owned())) }
+}
+
 /// What of a workspace is made ready for use, and made anew when its mark moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
@@ -88,6 +108,10 @@ pub enum Mark {
     Flows,
     /// Who else serves something.
     Backends,
+}
+
+impl Mark {
+    pub const ALL: [Self; 5] = [Self::Definitions, Self::Policies, Self::Rules, Self::Flows, Self::Backends];
 }
 
 /// The key that is written together with anything that a mark stands for. It is no object's.
@@ -190,6 +214,8 @@ mod tests {
         let parts = parse(&object).unwrap();
         assert_eq!((parts.workspace, parts.namespace, parts.name), ("w", Some("n"), "o"));
         assert_eq!(key(&at("w", None, "o")).unwrap().to_string(), "core/namespaces/-/w//o");
+        assert_eq!(of_parts(&parts), Ok(object.clone()));
+        assert!(of_parts(&Parts { name: "a/b", ..parts }).is_err() && of_parts(&Parts { name: "", ..parts }).is_err());
         assert_eq!(owner(object.as_bytes()), Some(&b"w"[..]));
         assert_eq!(owner(mark(&Workspace::new("w"), Mark::Rules).unwrap().as_bytes()), None);
     }

@@ -51,6 +51,8 @@ pub enum Target {
     Turns(Dump),
     /// Which workspaces cost most.
     Costs,
+    /// All that is kept of a workspace.
+    Content(Workspace),
     /// What others need to check the tokens that are issued here.
     Issuer(Issuer),
     /// Nothing is served there, or not in this way: what is to be said to those who may know.
@@ -111,6 +113,8 @@ impl Target {
             ["debug", "api_priority_and_fairness", what] => {
                 reading(method, Self::Turns(Dump::parse(what).ok_or_else(ApiError::no_such_path)?))
             }
+            ["debug", "content"] if *method == Method::POST => Ok(Self::Content(workspace.clone())),
+            ["debug", "content"] => reading(method, Self::Content(workspace.clone())),
             ["debug", "workspaces"] => reading(method, Self::Costs),
             ["metrics"] => reading(method, Self::Metrics),
             [".well-known", "openid-configuration"] => reading(method, Self::Issuer(Issuer::Configuration)),

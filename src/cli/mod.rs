@@ -17,6 +17,7 @@ mod progress;
 mod serve;
 mod status;
 mod storage;
+mod workspace;
 
 use crate::config::{self, Config, DevFlags, LOG_VARIABLE, ServeFlags};
 use crate::demonstration::Scale;
@@ -78,6 +79,9 @@ enum Command {
     /// Look into a store, copy it, check it; running or stopped
     #[command(subcommand)]
     Storage(storage::Command),
+    /// Take workspaces elsewhere, in a file
+    #[command(subcommand)]
+    Workspace(workspace::Command),
 }
 
 /// Runs what was typed.
@@ -113,6 +117,7 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::Version => Ok(answer(&format!("hanse {}, Kubernetes {}\n", env!("CARGO_PKG_VERSION"), KUBERNETES))?),
         Command::Status(flags) => Ok(status::run(&flags)?),
         Command::Storage(command) => Ok(storage::run(command)?),
+        Command::Workspace(command) => Ok(workspace::run(command)?),
     }
 }
 

@@ -12,6 +12,7 @@ mod health;
 pub mod kube;
 pub mod kubeconfig;
 mod ledger;
+mod line;
 mod passage;
 mod registry;
 mod remote;
@@ -23,6 +24,7 @@ mod trust;
 pub use cell::{CellId, KUBECONFIG_KEY, LOST, kubeconfig as kubeconfig_of};
 pub use health::Pace;
 pub use ledger::{CopyFacts, CopyId, CopyKind, Ledger};
+pub use line::Line;
 pub use passage::Doors;
 pub use session::{Access, Connect, Connector, Fleet, Session, remote};
 

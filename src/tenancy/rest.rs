@@ -36,7 +36,7 @@ fn is_always_answered(target: &Target) -> bool {
     let itself = target
         .resource()
         .is_some_and(|resource| (&*resource.group, &*resource.plural) == (LOGICAL_CLUSTERS.0, LOGICAL_CLUSTERS.2));
-    itself || matches!(target, Target::OpenApi(..)) || target.is_server_wide()
+    itself || matches!(target, Target::OpenApi(..) | Target::Content(_)) || target.is_server_wide()
 }
 
 fn is_inactive(annotation: impl Fn(&str) -> Option<String>) -> bool {

@@ -58,6 +58,7 @@ impl Load {
             Target::Objects { verb, .. } | Target::Object { verb, .. } if verb.changes_something() => Some(Self::Write),
             Target::Remote(remote) if remote.verb.changes_something() => Some(Self::Write),
             Target::Remote(_)
+            | Target::Content(_)
             | Target::Objects { .. }
             | Target::Object { .. }
             | Target::Discovery(..)

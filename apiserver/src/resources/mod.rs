@@ -8,6 +8,7 @@ mod apply;
 mod backends;
 mod binding;
 mod computed;
+mod content;
 mod counts;
 mod create;
 mod delete;
@@ -34,6 +35,7 @@ mod versions;
 mod watch;
 mod write;
 
+pub use content::{ContentPage, Kept};
 pub use create::Create;
 pub use delete::{Deleted, DeletedMany, Deletion};
 pub use list::Page;

@@ -1,6 +1,7 @@
 //! One verb a file: HTTP in, HTTP out, and nothing of what happens in between.
 
 mod binding;
+mod content;
 mod create;
 mod delete;
 mod discovery;
@@ -36,6 +37,7 @@ pub(crate) async fn dispatch(api: &Api, target: Authorized<Target>, call: &Call)
         Target::OpenApi(workspace, what) => discovery::openapi(api, &target.narrow(|_| workspace), &what, call).await,
         Target::Version => discovery::version(api, call),
         Target::Health(probe, check) => health::answer(api, probe, check.as_deref(), call),
+        Target::Content(workspace) => content::answer(api, &target.narrow(|_| workspace), call).await,
         Target::Issuer(what) => issuer::answer(api, what, call),
         // Sent on before its body is read.
         Target::Remote(_) => Err(ApiError::internal("a request was not sent on")),

@@ -1,5 +1,6 @@
 //! Workspaces on a server in memory. Tests wait by watching until something is so.
 
+mod content;
 mod everywhere;
 mod homes;
 mod isolation;

@@ -1,0 +1,270 @@
+//! `hanse workspace`: a workspace goes into a file, and comes out of it on the same server or on another.
+
+mod file;
+mod moving;
+
+use super::cell::{self, HubFlags, hub};
+use super::{answer, progress};
+use crate::fleet::api::CellError;
+use crate::fleet::{Line, kubeconfig};
+use bytes::Bytes;
+use clap::{Args, Subcommand};
+use file::{FileError, Header, Record, Writer};
+use http::Method;
+use indicatif::ProgressBar;
+use moving::Move;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Write a workspace into a file, whole or not at all
+    ///
+    /// The server goes on meanwhile: what is written is the workspace at one moment. It needs a master's kubeconfig, and
+    /// the file holds whatever secrets the workspace holds.
+    Export(Export),
+    /// Make a workspace of what a file holds
+    ///
+    /// A file that is damaged is refused before anything is made. Nobody does anything in the workspace until all of it is
+    /// there; one that could not be finished stays inactive, and can be deleted.
+    Import(Import),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Export {
+    /// The workspace, a path such as root:team
+    #[arg(value_name = "PATH")]
+    path: String,
+    /// The file to write, which must not exist
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
+    /// With the workspaces in it, and those in them
+    #[arg(long)]
+    children: bool,
+    #[command(flatten)]
+    hub: HubFlags,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Import {
+    /// Where the workspace shall be, a path such as root:team
+    #[arg(value_name = "PATH")]
+    path: String,
+    /// The file to read
+    #[arg(long, value_name = "FILE")]
+    from: PathBuf,
+    /// Under the ids that the workspaces had, which must be free
+    #[arg(long)]
+    same_identity: bool,
+    #[command(flatten)]
+    hub: HubFlags,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error(transparent)]
+    Flags(#[from] cell::Error),
+    #[error(transparent)]
+    Kubeconfig(#[from] kubeconfig::KubeconfigError),
+    #[error("{path}: {why}")]
+    Server { path: String, why: String },
+    #[error("{}", file.display())]
+    File { file: PathBuf, source: FileError },
+    #[error("{} is there already", .0.display())]
+    Exists(PathBuf),
+    #[error("{0:?} is not a path of a workspace in another")]
+    Path(String),
+    #[error("the file holds no workspace")]
+    Empty,
+    #[error("the answer could not be read: {0}")]
+    Answer(#[from] serde_json::Error),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Reading(#[from] FileError),
+}
+
+pub(super) fn run(command: Command) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match command {
+            Command::Export(flags) => export(&flags).await,
+            Command::Import(flags) => import(&flags).await,
+        }
+    })
+}
+
+/// A server, asked about one workspace at a time.
+struct Hub {
+    kubeconfig: String,
+}
+
+impl Hub {
+    fn new(flags: &HubFlags) -> Result<Self, Error> {
+        Ok(Self { kubeconfig: hub::kubeconfig(flags)? })
+    }
+
+    async fn ask(&self, workspace: &str, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Error> {
+        let failed = |error: CellError| {
+            let why = if let CellError::Refused { message, .. } = error { message } else { error.to_string() };
+            Error::Server { path: workspace.to_owned(), why }
+        };
+        let line = Line::new(&kubeconfig::in_workspace(&self.kubeconfig, workspace)?).map_err(failed)?;
+        let sort = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let body = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
+        Ok(serde_json::from_slice(&line.ask(method, path, sort, body).await.map_err(failed)?)?)
+    }
+}
+
+const CLUSTER: &str = "/apis/core.kcp.io/v1alpha1/logicalclusters/cluster";
+const WORKSPACES: &str = "/apis/tenancy.kcp.io/v1alpha1/workspaces";
+
+async fn export(flags: &Export) -> Result<(), Error> {
+    if flags.to.exists() {
+        return Err(Error::Exists(flags.to.clone()));
+    }
+    let unfinished = flags.to.with_extension("unfinished");
+    let written = write(flags, &unfinished).await;
+    if written.is_err() {
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    let (workspaces, objects) = written?;
+    std::fs::rename(&unfinished, &flags.to)?;
+    let parent = flags.to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(parent)?.sync_all()?;
+    Ok(answer(&format!("{}: {workspaces} workspaces, {objects} objects\n", flags.to.display()))?)
+}
+
+async fn write(flags: &Export, to: &Path) -> Result<(usize, usize), Error> {
+    let hub = Hub::new(&flags.hub)?;
+    // Only for its owner: there are secrets in it.
+    let file = File::options().write(true).create_new(true).mode(0o600).open(to)?;
+    let bar = progress::bytes("exporting", None);
+    let mut writer = Writer::new(BufWriter::new(file))?;
+    let mut waiting = vec![flags.path.clone()];
+    let (mut workspaces, mut objects) = (0, 0);
+    while let Some(path) = waiting.pop() {
+        let itself = hub.ask(&path, Method::GET, CLUSTER, None).await?;
+        writer.write(&Record::Workspace(header(&path, &itself)))?;
+        workspaces += 1;
+        let mut next = String::new();
+        loop {
+            let page = hub.ask(&path, Method::GET, &format!("/debug/content{next}"), None).await?;
+            let entries = page["entries"].as_array().cloned().unwrap_or_default();
+            objects += entries.len();
+            if flags.children {
+                waiting.extend(children(&entries).map(|name| format!("{path}:{name}")));
+            }
+            let going_on = page["next"].as_str().map(|after| (page["revision"].clone(), after.to_owned()));
+            bar.inc(writer.write(&Record::Page(page))? as u64);
+            let Some((revision, after)) = going_on else { break };
+            next = format!("?revision={revision}&continue={after}");
+        }
+    }
+    let file = writer.finish()?.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+    file.sync_all()?;
+    bar.finish_and_clear();
+    Ok((workspaces, objects))
+}
+
+/// The names of the workspaces in one.
+fn children(entries: &[Value]) -> impl Iterator<Item = String> {
+    let is_one = |entry: &&Value| entry["at"][0] == "tenancy.kcp.io" && entry["at"][1] == "workspaces";
+    entries.iter().filter(is_one).filter_map(|entry| entry["at"][4].as_str().map(str::to_owned))
+}
+
+fn header(path: &str, itself: &Value) -> Header {
+    let annotation = |name: &str| itself["metadata"]["annotations"][name].as_str().unwrap_or_default().to_owned();
+    let of = annotation("internal.tenancy.kcp.io/type");
+    let (at, name) = of.rsplit_once(':').unwrap_or(("root", "universal"));
+    let of = json!({ "name": name, "path": at });
+    let project = itself["spec"]["owner"]["resource"] == "projects";
+    let labels = match project {
+        true => json!({ "resourcemanager.miloapis.com/project-name": itself["spec"]["owner"]["name"] }),
+        false => json!({}),
+    };
+    Header { path: path.to_owned(), id: annotation("kcp.io/cluster"), of, labels }
+}
+
+async fn import(flags: &Import) -> Result<(), Error> {
+    let failed = |source| Error::File { file: flags.from.clone(), source };
+    let open = || File::open(&flags.from).map(BufReader::new).map_err(|error| failed(error.into()));
+    let mut headers = Vec::new();
+    // All of it is read before anything is made of it.
+    file::read(open()?, |record| {
+        if let Record::Workspace(header) = record {
+            headers.push(header);
+        }
+        Ok(())
+    })
+    .map_err(failed)?;
+    let hub = Hub::new(&flags.hub)?;
+    let bar = progress::bytes("importing", Some(std::fs::metadata(&flags.from)?.len()));
+    let moves = make(&hub, flags, &headers).await?;
+    for one in &moves {
+        rest(&hub, one, Some("true")).await?;
+    }
+    let objects = fill(&hub, open()?, &moves, &bar).await?;
+    for one in &moves {
+        rest(&hub, one, None).await?;
+    }
+    bar.finish_and_clear();
+    Ok(answer(&format!("{}: {} workspaces, {objects} objects\n", flags.path, moves.len()))?)
+}
+
+/// Makes the workspaces, the outer ones first, with nothing in them.
+async fn make(hub: &Hub, flags: &Import, headers: &[Header]) -> Result<Vec<Move>, Error> {
+    let top = headers.first().ok_or(Error::Empty)?;
+    let mut moves = Vec::new();
+    for header in headers {
+        let path = moving::new_path(&header.path, &top.path, &flags.path);
+        let (parent, name) = path.rsplit_once(':').ok_or_else(|| Error::Path(path.clone()))?;
+        let mut of = header.of.clone();
+        if let Some(inside) = of["path"].as_str().filter(|at| at.starts_with(&*top.path)) {
+            of["path"] = moving::new_path(inside, &top.path, &flags.path).into();
+        }
+        let mut spec = json!({ "type": of });
+        if flags.same_identity {
+            spec["cluster"] = json!(header.id);
+        }
+        let workspace = json!({
+            "apiVersion": "tenancy.kcp.io/v1alpha1", "kind": "Workspace", "spec": spec,
+            "metadata": { "name": name, "labels": header.labels },
+        });
+        let made = hub.ask(parent, Method::POST, WORKSPACES, Some(&workspace)).await?;
+        let new_id = made["spec"]["cluster"].as_str().unwrap_or_default().to_owned();
+        moves.push(Move { old_id: header.id.clone(), new_id, old_path: header.path.clone(), new_path: path });
+    }
+    Ok(moves)
+}
+
+/// Nobody does anything in a workspace that is being filled.
+async fn rest(hub: &Hub, one: &Move, inactive: Option<&str>) -> Result<(), Error> {
+    let patch = json!({ "metadata": { "annotations": { "core.kcp.io/inactive": inactive } } });
+    hub.ask(&one.new_id, Method::PATCH, CLUSTER, Some(&patch)).await.map(drop)
+}
+
+async fn fill(hub: &Hub, from: BufReader<File>, moves: &[Move], bar: &ProgressBar) -> Result<usize, Error> {
+    let (send, mut receive) = tokio::sync::mpsc::channel(1);
+    let reading = tokio::task::spawn_blocking(move || {
+        file::read(from, |record| send.blocking_send(record).map_err(|_| FileError::Short))
+    });
+    let (mut at, mut objects) = (None, 0);
+    while let Some(record) = receive.recv().await {
+        match record {
+            Record::Workspace(header) => at = moves.iter().find(|one| one.old_path == header.path),
+            Record::Page(page) => {
+                let Some(own) = at else { continue };
+                bar.inc(page.to_string().len() as u64);
+                let Some(page) = moving::moved(page, own, moves) else { continue };
+                objects += page["entries"].as_array().map_or(0, Vec::len);
+                hub.ask(&own.new_id, Method::POST, "/debug/content", Some(&page)).await?;
+            }
+        }
+    }
+    reading.await.map_err(std::io::Error::other)??;
+    Ok(objects)
+}
