@@ -79,7 +79,7 @@ serve() {
     "$tools/sample-apiserver" --etcd-servers "$etcd" --bind-address 127.0.0.1 --secure-port "$port" \
         --tls-cert-file "$dir/tls.crt" --tls-private-key-file "$dir/tls.key" --kubeconfig "$dir/account.kubeconfig" \
         --authentication-kubeconfig "$dir/account.kubeconfig" --authorization-kubeconfig "$dir/account.kubeconfig" \
-        --feature-gates=APIPriorityAndFairness=false >"$dir/sample.log" 2>&1 &
+        --enable-priority-and-fairness=false >"$dir/sample.log" 2>&1 &
     sample=$!
     pids+=($!)
 }
