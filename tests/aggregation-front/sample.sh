@@ -41,7 +41,7 @@ until_so() {
     say "ok: $what"
 }
 so() { "${@:2}" >"$dir/out" 2>&1 || { cat "$dir/out" >&2; fail "$1"; }; say "ok: $1"; }
-says() { "${@:2}" 2>&1 | tee "$dir/out" | grep -qF -- "$1"; }
+says() { "${@:2}" >"$dir/said" 2>&1 || true; grep -qF -- "$1" "$dir/said" || { cat "$dir/said"; return 1; }; }
 free_port() { while port=$((20000 + RANDOM % 12000)) && (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done; }
 
 free_port && peers=http://127.0.0.1:$port
@@ -135,7 +135,7 @@ so "and comes back empty" says 'No resources found' k -n going get flunders
 
 kill "$sample" && wait "$sample" 2>/dev/null || true
 until_so 90 "its end is noticed" says False k get apiservice v1alpha1.wardle.example.com
-so "and told" says 'unable to handle the request' k get --raw /apis/wardle.example.com/v1alpha1/flunders
+so "and told" says '(ServiceUnavailable)' k get --raw /apis/wardle.example.com/v1alpha1/flunders
 stale() {
     k get --raw /apis -v=0 >/dev/null
     curl -sS --cacert <(printf %s "$ca" | base64 -d) -H "Authorization: Bearer $token" \
