@@ -34,6 +34,7 @@ PYTHON_TERMINAL := pyte==0.8.2
 # What `make e2e` and `make conformance` run against: a command that takes a folder for its data and puts
 # admin.kubeconfig there. SERVER=tests/peers/kube.sh is a real kube-apiserver.
 HANSE := $(or $(CARGO_TARGET_DIR),target)/debug/hanse
+RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 SERVER = $(HANSE) serve --listen 127.0.0.1:0 --data-dir
 WITH_SERVER = TOOLS=$(TOOLS) tests/peers/with.sh "$(SERVER)"
 # Or a server that runs already. Only if it is named for this run: tests are not for the cluster of somebody's shell.
@@ -56,7 +57,7 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 # mkfs and losetup are not on everybody's path.
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
-.PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces bench-federation measure \
+.PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces bench-federation bench-build measure \
 	build-tools test-tools tools e2e federation federation-three federation-datum federation-join simulation newcomer docs-test docs-reference deploy-test aggregation aggregation-front conformance differential server need-go
 
 help: ## Print this index
@@ -154,26 +155,30 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 
 bench: bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces bench-federation ## Measure everything that can be measured
 
-bench-storage: test-tools ## Measure the store against a real etcd; BENCH=--quick for a first look, BENCH=--peers=log,fjall,sled,etcd for all engines
-	$(CARGO) run --release --package bench --bin bench-storage -- $(BENCH)
+bench-storage: test-tools bench-build ## Measure the store against a real etcd; BENCH=--quick for a first look, BENCH=--peers=log,fjall,sled,etcd for all engines
+	$(RELEASE)/bench-storage $(BENCH)
 
-bench-api: tools test-tools build ## Measure the server against a real kube-apiserver and etcd; BENCH=--quick for a first look
-	TOOLS=$(TOOLS) $(CARGO) run --release --package bench --bin bench-api -- $(BENCH)
+bench-api: tools test-tools bench-build ## Measure the server against a real kube-apiserver and etcd; BENCH=--quick for a first look
+	TOOLS=$(TOOLS) $(RELEASE)/bench-api $(BENCH)
 
-bench-extend: tools test-tools build ## Measure custom resources and apply against a real kube-apiserver; BENCH=--quick for a first look
-	TOOLS=$(TOOLS) $(CARGO) run --release --package bench --bin bench-extend -- $(BENCH)
+bench-extend: tools test-tools bench-build ## Measure custom resources and apply against a real kube-apiserver; BENCH=--quick for a first look
+	TOOLS=$(TOOLS) $(RELEASE)/bench-extend $(BENCH)
 
-bench-auth: build-tools ## Measure what it costs that every request is looked at; BENCH=--quick for a first look
-	$(CARGO) run --release --package bench --bin bench-auth -- $(BENCH)
+bench-auth: bench-build ## Measure what it costs that every request is looked at; BENCH=--quick for a first look
+	$(RELEASE)/bench-auth $(BENCH)
 
-bench-isolation: build ## Measure what a flood of one workspace costs another; fails if that is too much. BENCH=--quick for a first look
-	$(CARGO) run --release --package bench --bin bench-isolation -- $(BENCH)
+bench-isolation: bench-build ## Measure what a flood of one workspace costs another; fails if that is too much. BENCH=--quick for a first look
+	$(RELEASE)/bench-isolation $(BENCH)
 
-bench-workspaces: build ## Measure what workspaces cost, up to 100,000 of them; BENCH=--quick for a first look
-	$(CARGO) run --release --package bench --bin bench-workspaces -- $(BENCH)
+bench-workspaces: bench-build ## Measure what workspaces cost, up to 100,000 of them; BENCH=--quick for a first look
+	$(RELEASE)/bench-workspaces $(BENCH)
 
-bench-federation: tools test-tools build ## Measure how objects get into cells and statuses back out of them; BENCH=--quick for a first look
-	TOOLS=$(TOOLS) $(CARGO) run --release --package bench --bin bench-federation -- $(BENCH)
+bench-federation: tools test-tools bench-build ## Measure how objects get into cells and statuses back out of them; BENCH=--quick for a first look
+	TOOLS=$(TOOLS) $(RELEASE)/bench-federation $(BENCH)
+
+# Server and measurements at once: built one by one, each would want its dependencies with other features.
+bench-build: build-tools
+	$(CARGO) build --release --workspace $(FEATURES)
 
 measure: build-tools ## Print how large files and functions are, and how much of it is tests
 	@$(CARGO) test --quiet --workspace $(FEATURES) --test all architecture::sizes -- --nocapture
