@@ -50,6 +50,9 @@ impl Default for Patience {
 /// Requests at a time on one HTTP/2 connection. Informers hold a watch each.
 const STREAMS_MAX: u32 = 1000;
 
+/// Bytes of an answer that are made ready at a time: others have their turn while a long one is sent.
+const SENT_IN_ONE_TURN: usize = 64 * 1024;
+
 /// How soon another connection is accepted after the system had no room for one.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
@@ -146,6 +149,7 @@ async fn connection<S>(
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS_MAX)
+        .max_send_buf_size(SENT_IN_ONE_TURN)
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(20));
     let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);

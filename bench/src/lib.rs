@@ -6,5 +6,6 @@ pub mod disk;
 pub mod hammer;
 pub mod kubeconfig;
 pub mod peers;
+pub mod processors;
 pub mod table;
 pub mod text;

@@ -3,6 +3,7 @@
 use crate::client::Client;
 use crate::disk::{cpu_seconds, rss_bytes};
 use crate::kubeconfig::Access;
+use crate::processors;
 use http::StatusCode;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -30,14 +31,17 @@ impl Peer {
         }
     }
 
-    fn command(self, hanse: &Path, dir: &Path) -> Command {
-        let mut command;
-        match self {
-            Self::Hanse => {
-                command = Command::new(hanse);
-                command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]);
-            }
-            Self::Kube => command = Command::new("tests/peers/kube.sh"),
+    fn command(self, processors: Option<&str>, hanse: &Path, dir: &Path) -> Command {
+        let program = match self {
+            Self::Hanse => hanse,
+            Self::Kube => Path::new("tests/peers/kube.sh"),
+        };
+        let mut command = match processors {
+            Some(processors) => processors::command(processors, program),
+            None => Command::new(program),
+        };
+        if self == Self::Hanse {
+            command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]);
         }
         command.arg(dir);
         command
@@ -54,6 +58,7 @@ pub struct Server {
     pub ready: Duration,
     scratch: PathBuf,
     hanse: PathBuf,
+    processors: Option<String>,
     child: Child,
     _dir: tempfile::TempDir,
 }
@@ -61,17 +66,23 @@ pub struct Server {
 impl Server {
     /// Starts one in a directory of its own below `scratch`; `hanse` is the binary to measure.
     pub async fn start(peer: Peer, scratch: &Path, hanse: &Path) -> Self {
+        Self::start_on(None, peer, scratch, hanse).await
+    }
+
+    /// On these processors alone, if some are named.
+    pub async fn start_on(processors: Option<&str>, peer: Peer, scratch: &Path, hanse: &Path) -> Self {
         let dir = tempfile::tempdir_in(scratch).expect("a directory");
         let data = dir.path().join("data");
-        let (child, access, ready) = launch(peer, scratch, hanse, &data).await;
-        let (scratch, hanse) = (scratch.to_owned(), hanse.to_owned());
-        Self { peer, access, data, ready, scratch, hanse, child, _dir: dir }
+        let (child, access, ready) = launch(peer.command(processors, hanse, &data), peer, scratch, &data).await;
+        let (scratch, hanse, processors) = (scratch.to_owned(), hanse.to_owned(), processors.map(str::to_owned));
+        Self { peer, access, data, ready, scratch, hanse, processors, child, _dir: dir }
     }
 
     /// Ends it, and starts it again on what it has.
     pub async fn restart(&mut self) {
         self.end();
-        (self.child, self.access, self.ready) = launch(self.peer, &self.scratch, &self.hanse, &self.data).await;
+        let command = self.peer.command(self.processors.as_deref(), &self.hanse, &self.data);
+        (self.child, self.access, self.ready) = launch(command, self.peer, &self.scratch, &self.data).await;
     }
 
     fn end(&mut self) {
@@ -115,9 +126,8 @@ impl Server {
 }
 
 /// The access is that of its administrator; the time is that until it was ready.
-async fn launch(peer: Peer, scratch: &Path, hanse: &Path, data: &Path) -> (Child, Access, Duration) {
+async fn launch(mut command: Command, peer: Peer, scratch: &Path, data: &Path) -> (Child, Access, Duration) {
     let log = File::create(scratch.join(format!("{}.log", peer.name()))).expect("a log");
-    let mut command = peer.command(hanse, data);
     command.stdin(Stdio::null()).stdout(log.try_clone().expect("a log")).stderr(log);
     let start = Instant::now();
     let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", peer.name()));

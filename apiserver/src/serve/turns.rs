@@ -202,6 +202,8 @@ where
         let paced = self.turns.pace(&self.payer, async move {
             task.await;
         });
+        // In line from now on, and not from when the runtime first looks at it: somebody else's turn would be between.
+        paced.runner.rouse();
         tokio::spawn(paced);
     }
 }
