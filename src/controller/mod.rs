@@ -17,7 +17,7 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -52,13 +52,21 @@ pub struct Controller<R: Reconciler> {
     mailbox: Arc<Mailbox<R::Key>>,
     resync: Duration,
     workers: usize,
+    shared: Option<Shared>,
+}
+
+/// What many controllers of a sort have together.
+struct Shared {
+    /// How many keys each may look at whatever the others do.
+    own: usize,
+    more: Arc<Semaphore>,
 }
 
 impl<R: Reconciler> Controller<R> {
     pub fn new(reconciler: R) -> Self {
         let reconciler = Arc::new(reconciler);
         let (sources, first, mailbox) = (Vec::new(), Vec::new(), Arc::default());
-        Self { reconciler, sources, first, mailbox, resync: RESYNC, workers: 1 }
+        Self { reconciler, sources, first, mailbox, resync: RESYNC, workers: 1, shared: None }
     }
 
     #[must_use]
@@ -94,6 +102,14 @@ impl<R: Reconciler> Controller<R> {
         self
     }
 
+    /// Has `own` of its workers for itself, and for each of the others takes one of those that it shares: what is looked at
+    /// holds memory, and there may be very many controllers of a sort.
+    #[must_use]
+    pub fn sharing(mut self, own: usize, more: &Arc<Semaphore>) -> Self {
+        self.shared = Some(Shared { own, more: more.clone() });
+        self
+    }
+
     /// Works until it is stopped, and then finishes what it has begun.
     pub async fn run(self, stop: CancellationToken) {
         let (offer, mut offered) = mpsc::channel(OFFERED_MAX);
@@ -106,9 +122,11 @@ impl<R: Reconciler> Controller<R> {
         let mut running = Running::new(self.reconciler);
         loop {
             while running.tasks.len() < self.workers
+                && queue.has_ready()
+                && let Some(worker) = free(self.shared.as_ref(), running.tasks.len())
                 && let Some(key) = queue.take()
             {
-                running.start(key);
+                running.start(key, worker);
             }
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -120,6 +138,15 @@ impl<R: Reconciler> Controller<R> {
         }
         feeds.shutdown().await;
         while running.next().await.is_some() {}
+    }
+}
+
+/// A worker of those that are shared, or one of its own; nothing while there is neither. Then one is looked for again when
+/// one of its own is done, which are never all waited for by others.
+fn free(shared: Option<&Shared>, busy: usize) -> Option<Option<OwnedSemaphorePermit>> {
+    match shared {
+        Some(Shared { own, more }) if busy >= *own => more.clone().try_acquire_owned().ok().map(Some),
+        _ => Some(None),
     }
 }
 
@@ -141,9 +168,13 @@ impl<R: Reconciler> Running<R> {
         Self { reconciler, tasks: JoinSet::new(), keys: HashMap::new() }
     }
 
-    fn start(&mut self, key: R::Key) {
+    fn start(&mut self, key: R::Key, worker: Option<OwnedSemaphorePermit>) {
         let (reconciler, at) = (self.reconciler.clone(), key.clone());
-        let task = self.tasks.spawn(async move { reconciler.reconcile(&at).await });
+        let task = self.tasks.spawn(async move {
+            let ended = reconciler.reconcile(&at).await;
+            drop(worker);
+            ended
+        });
         self.keys.insert(task.id(), key);
     }
 

@@ -68,6 +68,10 @@ impl<K: Clone + Eq + Hash + fmt::Debug> Queue<K> {
         self.ready.len() < READY_MAX
     }
 
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
     /// The next key to look at. Until it is finished, it is not given out again.
     pub(super) fn take(&mut self) -> Option<K> {
         let key = self.ready.pop_front()?;

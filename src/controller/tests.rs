@@ -116,6 +116,25 @@ async fn few_are_looked_at_at_once_and_a_panic_stops_nothing() {
     assert_eq!(*most.lock(), 4);
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_shares_workers_has_some_of_its_own_and_gives_the_others_back() {
+    let more = Arc::new(Semaphore::new(3));
+    for (taken, expected) in [(0, 5), (1, 4), (3, 2)] {
+        let elsewhere = more.clone().acquire_many_owned(taken).await.unwrap();
+        let (most, left) = (Arc::new(Mutex::new(0)), Arc::new(Semaphore::new(0)));
+        let reconciler = Counting { now: Mutex::new(0), most: most.clone(), left: left.clone() };
+        let stop = CancellationToken::new();
+        let controller = Controller::new(reconciler).first(0..20).workers(8).sharing(2, &more);
+        let running = tokio::spawn(controller.run(stop.clone()));
+        left.acquire_many(25).await.unwrap().forget();
+        stop.cancel();
+        running.await.unwrap();
+        assert_eq!(*most.lock(), expected, "{taken} of those that are shared are taken");
+        drop(elsewhere);
+        assert_eq!(more.available_permits(), 3);
+    }
+}
+
 /// Begins, and goes on when it is told to.
 struct Slow {
     began: Arc<Notify>,

@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The workspace whose rules may speak for the objects of others.
 const ROOT: &str = "root";
@@ -44,13 +45,15 @@ pub type Paths = Box<dyn Fn(&Workspace) -> Option<String> + Send + Sync>;
 pub struct Book {
     /// Guards nothing but itself, and is held for one question.
     pages: Mutex<Pages>,
+    /// Counted after each change of the pages.
+    edition: AtomicU64,
     paths: Paths,
     scripts: Scripts,
 }
 
 impl Book {
     pub fn new(paths: Paths, scripts: Scripts) -> Self {
-        Self { pages: Mutex::default(), paths, scripts }
+        Self { pages: Mutex::default(), edition: AtomicU64::new(0), paths, scripts }
     }
 
     /// The policy of Karmada's that speaks for an object.
@@ -258,6 +261,11 @@ fn speaks(rule: &Rule, home: &Workspace, (workspace, path): (&Workspace, &str), 
 impl Rulebook for Book {
     fn forget(&self) {
         *self.pages.lock() = Pages::default();
+        self.edition.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn edition(&self) -> u64 {
+        self.edition.load(Ordering::Acquire)
     }
 
     fn reads(&self, group: &str, resource: &str) -> bool {
@@ -266,7 +274,9 @@ impl Rulebook for Book {
 
     fn learn(&self, workspace: &Workspace, before: Option<&Object>, now: Option<&Object>) -> Concern {
         let Some(entry) = read(before, now, &self.scripts) else { return Concern::default() };
-        self.pages.lock().learn(workspace, entry)
+        let concern = self.pages.lock().learn(workspace, entry);
+        self.edition.fetch_add(1, Ordering::AcqRel);
+        concern
     }
 
     fn selects(&self, group: &str, kind: &str) -> bool {

@@ -46,7 +46,7 @@ struct Ask<'a> {
     method: Method,
     path: String,
     accept: &'a str,
-    body: Option<(&'a str, Value)>,
+    body: Option<(&'a str, Bytes)>,
 }
 
 impl<'a> Ask<'a> {
@@ -59,7 +59,7 @@ impl<'a> Ask<'a> {
         let mut bytes = Bytes::new();
         if let Some((content_type, body)) = &self.body {
             request = request.header(CONTENT_TYPE, *content_type);
-            bytes = body.to_string().into();
+            bytes = body.clone();
         }
         request.body(bytes).map_err(|error| CellError::Unusable(format!("{}: {error}", self.path)))
     }
@@ -162,7 +162,7 @@ impl<T: Transport> CellApi for Kube<T> {
     fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, force: bool) -> Later<'a, Result<Applied, CellError>> {
         Box::pin(async move {
             let path = format!("{}?fieldManager={FIELD_MANAGER}&force={force}", place(at));
-            let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((APPLY, object.clone())) };
+            let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((APPLY, encoded(object))) };
             let (code, object) = self.ask(ask).await?;
             Ok(Applied { object, created: code == StatusCode::CREATED })
         })
@@ -171,7 +171,7 @@ impl<T: Transport> CellApi for Kube<T> {
     fn apply_status<'a>(&'a self, at: &'a CellPlace, object: &'a Value) -> Later<'a, Result<Value, CellError>> {
         Box::pin(async move {
             let path = format!("{}/status?fieldManager={FIELD_MANAGER}&force=true", place(at));
-            let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((APPLY, object.clone())) };
+            let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((APPLY, encoded(object))) };
             Ok(self.ask(ask).await?.1)
         })
     }
@@ -179,7 +179,7 @@ impl<T: Transport> CellApi for Kube<T> {
     fn merge<'a>(&'a self, at: &'a CellPlace, patch: &'a Value) -> Later<'a, Result<Value, CellError>> {
         Box::pin(async move {
             let path = format!("{}?fieldManager={FIELD_MANAGER}", place(at));
-            let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((MERGE, patch.clone())) };
+            let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((MERGE, encoded(patch))) };
             Ok(self.ask(ask).await?.1)
         })
     }
@@ -190,7 +190,7 @@ impl<T: Transport> CellApi for Kube<T> {
                 "apiVersion": "v1", "kind": "DeleteOptions",
                 "preconditions": { "uid": uid }, "propagationPolicy": "Background",
             });
-            let ask = Ask { method: Method::DELETE, path: place(at), accept: JSON, body: Some((JSON, options)) };
+            let ask = Ask { method: Method::DELETE, path: place(at), accept: JSON, body: Some((JSON, encoded(&options))) };
             match self.ask(ask).await {
                 Ok((_, answer)) if answer["kind"] == "Status" => Ok(None),
                 Ok((_, object)) => Ok(Some(object)),
@@ -245,6 +245,10 @@ impl<T: Transport> CellApi for Kube<T> {
             Ok(stream::events(answer.into_body()))
         })
     }
+}
+
+fn encoded(body: &Value) -> Bytes {
+    body.to_string().into()
 }
 
 fn refusal(code: StatusCode, status: &Value) -> CellError {

@@ -59,11 +59,14 @@ pub fn compile(policy: &Value) -> Result<OverridePolicy, DialectError> {
     let selectors = apis::list(spec, &["resourceSelectors"]);
     let rules = apis::list(spec, &["overrideRules"]);
     let old = std::slice::from_ref(spec);
+    let mut overrides = read::each(if rules.is_empty() { old } else { rules }, rule)?;
+    // What is the same in every cell need not be made for each of them.
+    overrides.retain(|one| !one.changes.is_empty());
     Ok(OverridePolicy {
         namespace: namespace.map(str::to_owned),
         name: apis::text(policy, &["metadata", "name"]).unwrap_or_default().to_owned(),
         objects: read::each(selectors, |selector| policy::object_selector(selector, namespace))?,
-        overrides: read::each(if rules.is_empty() { old } else { rules }, rule)?,
+        overrides,
     })
 }
 

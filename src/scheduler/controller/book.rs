@@ -29,6 +29,9 @@ pub trait Rulebook: Send + Sync + 'static {
     /// Everything will be told anew.
     fn forget(&self);
 
+    /// Another number whenever something else may be answered than before.
+    fn edition(&self) -> u64;
+
     /// Whether rules are made of this resource.
     fn reads(&self, group: &str, resource: &str) -> bool;
 

@@ -8,6 +8,7 @@ mod dispatch;
 mod follow;
 mod marks;
 mod namespace;
+mod recipe;
 mod records;
 mod report;
 mod step;
@@ -53,8 +54,9 @@ pub fn start(
     };
     tasks.spawn(tell(dispatch, RESYNC, stop.clone()));
     tasks.spawn(report::controller(client, book, ledger, &post.reports).run(stop.clone()));
-    let wishes = Wishes { client: client.clone(), book: book.clone(), hub: hub.clone() };
+    let wishes = Wishes { client: client.clone(), book: book.clone(), hub: hub.clone(), recipes: Arc::default() };
     let (fleet, ledger) = (fleet.clone(), ledger.clone());
-    let supervisor = Supervisor { client: client.clone(), fleet, ledger, wishes, hub, post };
+    let supervisor =
+        Supervisor { client: client.clone(), fleet, ledger, wishes, hub, post, shared: supervise::Shared::default() };
     tasks.spawn(supervisor.run(stop.clone()));
 }

@@ -6,12 +6,10 @@ use crate::fleet::{CellId, CopyId};
 use crate::scheduler::controller::staying_in;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
-use apiserver::object::{Object, Peek};
+use apiserver::object::Object;
 use apiserver::place::{Collection, ObjectRef, Workspace};
 use apiserver::strategy::Part;
-use serde::Deserialize;
 use serde_json::{Value, json};
-use std::borrow::Cow;
 
 /// Says that an object was there before us, and is not ours.
 pub(super) const FOUND: &str = "Found";
@@ -41,49 +39,6 @@ pub(super) fn place(client: &Client, id: &CopyId) -> Result<ObjectRef, ApiError>
 
 pub(super) async fn get(client: &Client, id: &CopyId) -> Result<Option<Object>, ApiError> {
     client.get(&place(client, id)?).await
-}
-
-/// The placement of an object as one cell sees it. There may be very many cells: of the others nothing is read, unless
-/// something is divided that takes knowing them.
-pub(super) fn placement(client: &Client, id: &CopyId, cell: &CellId) -> Result<Option<Object>, ApiError> {
-    let Some(bytes) = client.glance(&placement_place(client, &id.workspace, source_of(id))?)? else {
-        return Ok(None);
-    };
-    let placement = Peek::of(&bytes);
-    if placement.text(&["spec", "source", "kind"]).is_some_and(|kind| kind == "Job") {
-        return Ok(Object::parse(&bytes).ok());
-    }
-    let part = |key: &str| placement.value::<Value>(&["spec", key]).unwrap_or_default();
-    let cells: Vec<Choice<'_>> =
-        placement.raw(&["spec", "cells"]).and_then(|raw| serde_json::from_slice(raw).ok()).unwrap_or_default();
-    let is_ours = |choice: &Choice<'_>| choice.name == cell.name && choice.workspace == cell.workspace.as_str();
-    let ours: Vec<Value> = cells.into_iter().filter(is_ours).map(Choice::told).collect();
-    let evictions = part("evictions");
-    let spec = json!({ "source": part("source"), "manner": part("manner"), "cells": ours, "evictions": evictions });
-    Ok(Object::try_from(json!({ "spec": spec })).ok())
-}
-
-/// An entry of a placement.
-#[derive(Deserialize)]
-struct Choice<'a> {
-    #[serde(borrow)]
-    workspace: Cow<'a, str>,
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(default)]
-    replicas: Option<i64>,
-    #[serde(default)]
-    because: Vec<String>,
-}
-
-impl Choice<'_> {
-    fn told(self) -> Value {
-        let mut told = json!({ "workspace": self.workspace, "name": self.name, "because": self.because });
-        if let Some(replicas) = self.replicas {
-            told["replicas"] = json!(replicas);
-        }
-        told
-    }
 }
 
 /// Where the placement of what has this UID is.

@@ -17,11 +17,20 @@ use apiserver::error::ApiError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// Copies of one cell that are dealt with at once: as many requests as a cell gets at once.
 const COPIES_AT_ONCE: usize = 64;
+
+/// Those of them that each cell has whatever becomes of others, and what all cells share of the rest. What is dealt with
+/// holds memory; and cells that do not answer hold what is shared for a while.
+const COPIES_OF_ITS_OWN: usize = 4;
+const COPIES_SHARED: usize = 1024;
+
+/// Lists of cells that are read at once.
+const LISTED_AT_ONCE: usize = 16;
 
 /// How often it is looked whether there are records of cells that nobody knows any more.
 const SWEEP: Duration = Duration::from_secs(2);
@@ -33,6 +42,19 @@ pub(super) struct Supervisor {
     pub(super) wishes: Wishes,
     pub(super) hub: Arc<str>,
     pub(super) post: Post,
+    pub(super) shared: Shared,
+}
+
+/// What all cells have together.
+pub(super) struct Shared {
+    workers: Arc<Semaphore>,
+    listing: Arc<Semaphore>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self { workers: Arc::new(Semaphore::new(COPIES_SHARED)), listing: Arc::new(Semaphore::new(LISTED_AT_ONCE)) }
+    }
 }
 
 struct Running {
@@ -111,7 +133,8 @@ impl Supervisor {
         let stop = stop.child_token();
         let mailbox = self.post.mailbox(&session.cell);
         let actuals = Arc::new(Actuals::default());
-        let watches = Watches::new(&session, &self.ledger, &actuals, &mailbox, &self.hub, &stop);
+        let watching = (&*self.hub, &self.shared.listing);
+        let watches = Watches::new(&session, &self.ledger, &actuals, &mailbox, watching, &stop);
         for id in self.post.wanted_in(&session.cell).into_iter().chain(self.ledger.in_cell(&session.cell)) {
             mailbox.put(id);
         }
@@ -127,6 +150,7 @@ impl Supervisor {
             upsyncs: upsyncs.clone(),
         };
         let controller = Controller::new(worker).mailbox(&mailbox).workers(COPIES_AT_ONCE);
+        let controller = controller.sharing(COPIES_OF_ITS_OWN, &self.shared.workers);
         let (fleet, until, done) = (self.fleet.clone(), stop.clone(), CancellationToken::new());
         let ended = done.clone();
         let task = tokio::spawn(async move {

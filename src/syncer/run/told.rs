@@ -28,11 +28,13 @@ pub(super) fn needs_whole(wish: &Wish) -> bool {
 
 /// By what is known of the kind.
 pub(super) fn plainly(actual: &Actual, wish: &Wish) -> Told {
-    let mut there = wish.object.clone();
-    there["status"] = actual.status.clone().unwrap_or_default();
-    there["metadata"]["generation"] = json!(actual.generation);
     let health = match &actual.status {
-        Some(_) => wish.interpreter.health(&there).unwrap_or_default(),
+        Some(status) => {
+            let mut there = wish.made.object.clone();
+            there["status"] = status.clone();
+            there["metadata"]["generation"] = json!(actual.generation);
+            wish.interpreter.health(&there).unwrap_or_default()
+        }
         None => Health::Unknown,
     };
     Told { said: Some((actual.status.clone(), health)), ..Told::default() }

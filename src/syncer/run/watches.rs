@@ -9,8 +9,13 @@ use crate::fleet::{CopyId, Ledger, Session};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+/// How long a list waits for others to end.
+const LISTING_WAIT: Duration = Duration::from_secs(2);
 
 /// See the module. Cheap to clone.
 #[derive(Clone)]
@@ -24,6 +29,8 @@ struct Shared {
     actuals: Arc<Actuals>,
     mailbox: Arc<Mailbox<CopyId>>,
     labels: String,
+    /// Of all cells together.
+    listing: Arc<Semaphore>,
     /// As many as there are kinds of copies, and whether the cell has told what it has of them, or that it cannot. Held
     /// for one operation.
     running: Mutex<HashMap<CellResource, bool>>,
@@ -37,7 +44,7 @@ impl Watches {
         ledger: &Arc<Ledger>,
         actuals: &Arc<Actuals>,
         mailbox: &Arc<Mailbox<CopyId>>,
-        hub: &str,
+        (hub, listing): (&str, &Arc<Semaphore>),
         stop: &CancellationToken,
     ) -> Self {
         let shared = Shared {
@@ -46,6 +53,7 @@ impl Watches {
             actuals: actuals.clone(),
             mailbox: mailbox.clone(),
             labels: marks::selector(hub),
+            listing: listing.clone(),
             running: Mutex::default(),
             tasks: TaskTracker::new(),
             stop: stop.clone(),
@@ -97,17 +105,9 @@ impl Shared {
 
     /// Takes in what there is, and then what changes, until the watch ends.
     async fn follow(&self, resource: &CellResource, failures: &Failures) -> Result<(), CellError> {
-        let listed = self.session.api.list(resource, &self.labels).await?;
-        failures.end();
-        let changed = self.actuals.replace(resource, &listed);
-        self.answered(resource);
-        for name in changed {
-            self.wake(resource, &name);
-        }
-        // Also those of which nothing is there, and nothing was.
-        self.wake_all(resource);
+        let after = self.take_in(resource, failures).await?;
         let watched = (resource, self.labels.as_str());
-        follow::changes(&*self.session.api, watched, listed.resource_version, |event| match event {
+        follow::changes(&*self.session.api, watched, after, |event| match event {
             CellEvent::Changed(object) => {
                 if self.actuals.told(resource, object) {
                     self.wake(resource, &name_of(object));
@@ -121,6 +121,22 @@ impl Shared {
             CellEvent::Bookmark(_) => {}
         })
         .await
+    }
+
+    /// Takes in what there is; answers with the version as of which it was told.
+    async fn take_in(&self, resource: &CellResource, failures: &Failures) -> Result<String, CellError> {
+        // After a start all cells are listed, and what a list holds is large. One that hangs does not keep others for long.
+        let _turn = tokio::time::timeout(LISTING_WAIT, self.listing.acquire()).await;
+        let listed = self.session.api.list(resource, &self.labels).await?;
+        failures.end();
+        let changed = self.actuals.replace(resource, &listed);
+        self.answered(resource);
+        for name in changed {
+            self.wake(resource, &name);
+        }
+        // Also those of which nothing is there, and nothing was.
+        self.wake_all(resource);
+        Ok(listed.resource_version)
     }
 
     fn wake(&self, resource: &CellResource, (namespace, name): &Name) {

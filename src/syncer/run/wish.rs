@@ -1,6 +1,7 @@
 //! What a cell should hold, made of an object, the decision about it, and the terms of its rules.
 
 use super::namespace;
+use super::recipe::{Ingredients, Kept, Made, MadeOf, Recipe};
 use super::records;
 use crate::apis::FieldPath;
 use crate::apis::Kind;
@@ -11,17 +12,19 @@ use crate::fleet::api::{CellPlace, CellResource};
 use crate::fleet::{CellId, CopyId, Ledger, Session};
 use crate::scheduler::affinity::Affinity;
 use crate::scheduler::change::{Change, EntriesChange, Operation, Override};
-use crate::scheduler::controller::{Rulebook, evictions_of, manner_of, targets_of};
+use crate::scheduler::controller::{Rulebook, evictions_of, manner_of};
 use crate::scheduler::evict::Eviction;
 use crate::scheduler::rule::{Purge, Strangers, Upsync};
 use crate::scheduler::{Because, Cell, Target, Terms};
-use crate::syncer::{Order, Origin, mark, namespace_in_cell, render};
+use crate::syncer::{Order, Origin, Rendered, mark, namespace_in_cell, render};
 use apiserver::catalog::ResourceDef;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
-use apiserver::object::Object;
+use apiserver::object::{Object, Peek};
 use apiserver::place::{Collection, ObjectRef, Workspace};
+use bytes::Bytes;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -34,14 +37,14 @@ const NAMESPACES: (&str, &str, &str) = ("", "v1", "namespaces");
 #[derive(Clone, Debug)]
 pub(super) struct Wish {
     pub(super) place: CellPlace,
-    pub(super) object: Value,
-    pub(super) hash: String,
+    /// What the cell is sent.
+    pub(super) made: Arc<Made>,
     /// Of the source that it was made of.
     pub(super) generation: i64,
     /// Which object it is a copy of, as records name it.
-    pub(super) source: Value,
+    pub(super) source: Arc<Value>,
     /// The namespace of the source.
-    namespace: Option<Value>,
+    namespace: Option<Arc<Value>>,
     /// What somebody else put there becomes ours.
     pub(super) adopts: bool,
     /// What somebody else put there is as good.
@@ -53,8 +56,6 @@ pub(super) struct Wish {
     pub(super) preserve: bool,
     /// Why it cannot be made.
     pub(super) problem: Option<Problem>,
-    /// What the cell gets to see of the source's status, and its hash.
-    pub(super) status: Option<(Value, String)>,
     /// Objects that are born in the cell because of it and shown here.
     pub(super) upsync: Vec<Upsync>,
     /// Who knows what it means.
@@ -72,78 +73,106 @@ pub(super) struct Problem {
     pub(super) message: String,
 }
 
-/// What a wish is made of.
-struct Parts<'a> {
-    at: &'a ObjectRef,
-    source: &'a Value,
-    namespace: Option<&'a Value>,
-    terms: &'a Terms,
-    targets: &'a [Target],
-    cell: &'a Cell,
-    resource: CellResource,
-}
-
 #[derive(Clone)]
 pub(super) struct Wishes {
     pub(super) client: Client,
     pub(super) book: Arc<dyn Rulebook>,
     pub(super) hub: Arc<str>,
+    pub(super) recipes: Arc<Kept<Recipe>>,
 }
 
 impl Wishes {
     /// What the placement of an object says about a cell.
     pub(super) async fn of(&self, id: &CopyId, session: &Session) -> Result<Option<Wish>, ApiError> {
-        let Some(placement) = records::placement(&self.client, id, &session.cell)? else { return Ok(None) };
-        if !records::is_wanted(&placement, &session.cell) {
+        let Some(recipe) = self.recipe(id).await?.filter(|recipe| recipe.is_for(&session.cell)) else {
             return Ok(None);
+        };
+        let cell = &session.cell;
+        let evictions = evictions_of(&recipe.decision, &cell.workspace);
+        let (mut terms, mut targets) = (Cow::Borrowed(&recipe.terms), Cow::Borrowed(recipe.targets_in(&cell.workspace)));
+        if let Some(carried) = carried(&evictions, &targets, &cell.name) {
+            terms.to_mut().overrides.push(carried);
         }
-        let named = placement.pointer(&["spec", "source"]).cloned().unwrap_or_default();
-        let Some(at) = records::source_place(&self.client, &id.workspace, &named) else { return Ok(None) };
-        let source = self.client.get(&at).await?.filter(|source| source.uid() == records::source_of(id));
-        let Some(source) = source else { return Ok(None) };
-        let mut terms = self.terms(&id.workspace, &source.clone().into(), &placement);
-        let evictions = evictions_of(&placement, &session.cell.workspace);
-        let mut targets = targets_of(&placement, &session.cell.workspace);
-        terms.overrides.extend(carried(&evictions, &targets, &session.cell.name));
         // What it had is what it keeps until the object has left it.
-        if !targets.iter().any(|target| target.cell == session.cell.name) {
-            let left = evictions.iter().filter(|eviction| eviction.cell == session.cell.name);
-            targets.extend(left.map(Eviction::target));
+        if recipe.target(cell).is_none() {
+            let left = evictions.iter().filter(|eviction| eviction.cell == cell.name);
+            targets.to_mut().extend(left.map(Eviction::target));
         }
-        let (at, resource, missing) = self.served(at, session)?;
-        let source = if source.api_version() == at.resource().api_version() {
-            source
+        let (at, resource, missing) = self.served(recipe.at.clone(), session)?;
+        let converted = if recipe.at.resource().api_version() == at.resource().api_version() {
+            None
         } else {
-            let Some(source) = self.client.get(&at).await? else { return Ok(None) };
-            source
+            let Some(converted) = self.client.get(&at).await? else { return Ok(None) };
+            Some(Value::from(converted))
         };
-        let namespace = self.namespace_of(&at).await?;
-        if at.namespace().is_some() && namespace.is_none() {
-            return Ok(None);
-        }
-        let parts = Parts {
-            at: &at,
-            source: &source.into(),
-            namespace: namespace.as_ref(),
-            terms: &terms,
-            targets: &targets,
-            cell: &self.facts(session, &terms).await?,
-            resource,
+        let mine = targets.iter().find(|target| target.cell == cell.name);
+        let facts = self.facts(session, &terms).await?;
+        let make = || {
+            made(&Order {
+                template: converted.as_ref().unwrap_or(&recipe.source),
+                targets: &targets,
+                cell: &facts,
+                terms: &terms,
+                origin: &recipe.made_of.origin,
+                namespace: recipe.namespace.as_deref(),
+                interpreter: &recipe.interpreter,
+            })
         };
-        let mut wish = self.make(&parts, named);
+        let is_plain = matches!(terms, Cow::Borrowed(_)) && converted.is_none() && recipe.is_the_same_everywhere();
+        let replicas = mine.and_then(|target| target.replicas);
+        let made = if is_plain { recipe.made(replicas, make) } else { Arc::new(make()) };
+        let mut wish = wish(&recipe, &terms, resource, made);
         wish.problem = missing.or(wish.problem);
-        wish.first_gone = records::first_gone(&placement).filter(|cell| *cell != session.cell).collect();
-        let leaves = placement.items(&["spec", "evictions"]).next().is_some();
-        wish.decided = leaves.then(|| placement.generation());
+        wish.suspended = terms.is_suspended_in(&cell.name);
+        wish.first_gone = records::first_gone(&recipe.decision).filter(|first| first != cell).collect();
+        wish.decided = (!evictions.is_empty()).then(|| recipe.decision.generation());
         // A definition that is there already, whoever brought it, is as good.
         let follows = |because: &Because| matches!(because, Because::Follows(_));
-        let only_follows = |target: &Target| target.cell == session.cell.name && target.because.iter().all(follows);
-        wish.tolerates_strangers = is_definition(&wish.place.resource) && parts.targets.iter().any(only_follows);
+        let only_follows = mine.is_some_and(|target| target.because.iter().all(follows));
+        wish.tolerates_strangers = is_definition(&wish.place.resource) && only_follows;
         Ok(Some(wish))
     }
 
+    /// What the cells of an object are sent, if it is placed and there.
+    pub(super) async fn recipe(&self, id: &CopyId) -> Result<Option<Arc<Recipe>>, ApiError> {
+        let (workspace, uid) = (&id.workspace, records::source_of(id));
+        let Some(placement) = self.client.glance(&records::placement_place(&self.client, workspace, uid)?)? else {
+            return Ok(None);
+        };
+        // Before anything that depends on the rules.
+        let edition = self.book.edition();
+        let origin = self.origin(workspace);
+        if let Some(known) = self.recipes.get(workspace, uid)
+            && let Some(source) = self.client.glance(&known.at)?
+        {
+            let namespace = known.namespace_at.as_ref().map(|at| self.client.glance(at)).transpose()?.flatten();
+            let now = MadeOf { placement: placement.clone(), source, namespace, edition, origin: origin.clone() };
+            if known.made_of.is_still(&now) {
+                return Ok(Some(known));
+            }
+        }
+        let Ok(decision) = Object::parse(&placement) else { return Ok(None) };
+        let named = decision.pointer(&["spec", "source"]).unwrap_or(&Value::Null);
+        let Some(at) = records::source_place(&self.client, workspace, named) else { return Ok(None) };
+        let Some(stored) = self.client.glance(&at)? else { return Ok(None) };
+        let source = self.client.get(&at).await?.filter(|source| source.uid() == uid);
+        let Some(source) = source.map(Value::from) else { return Ok(None) };
+        let namespace = self.namespace_of(&at)?;
+        if at.namespace().is_some() && namespace.is_none() {
+            return Ok(None);
+        }
+        let (namespace, told) = namespace.map(|(at, told, found)| ((at, found), told)).unzip();
+        let made_of = MadeOf { placement, source: stored, namespace: told, edition, origin };
+        let terms = self.terms(workspace, &source, &decision);
+        let interpreter = self.book.interpreter(workspace, &Kind::of(&source));
+        let recipe = Recipe::new(&decision, Ingredients { made_of, at, source, namespace, terms, interpreter });
+        let recipe = Arc::new(recipe);
+        self.recipes.keep(workspace, uid, &recipe, recipe.made_of.weight());
+        Ok(Some(recipe))
+    }
+
     /// On what terms an object is in cells: those of its rules, or of whoever it follows.
-    pub(super) fn terms(&self, workspace: &Workspace, source: &Value, placement: &Object) -> Terms {
+    fn terms(&self, workspace: &Workspace, source: &Value, placement: &Object) -> Terms {
         let rules = self.book.rules_for(workspace, source);
         let rules: Vec<_> = rules.into_iter().map(|bound| bound.rule).collect();
         let manner = manner_of(placement);
@@ -193,48 +222,13 @@ impl Wishes {
         Origin { owner: self.hub.to_string(), workspace: self.book.path_of(workspace) }
     }
 
-    fn make(&self, parts: &Parts<'_>, named: Value) -> Wish {
-        let Parts { at, source, namespace, terms, targets, cell, .. } = *parts;
-        let origin = self.origin(at.workspace());
-        let interpreter = self.book.interpreter(at.workspace(), &Kind::of(source));
-        let interpreted = &interpreter;
-        let order =
-            Order { template: source, targets, cell, terms, origin: &origin, namespace, interpreter: interpreted };
-        let rendered = render(&order);
-        let (object, status, problem) = match rendered {
-            Ok(rendered) => (rendered.object, rendered.status, None),
-            Err(error) => {
-                let problem = Problem { reason: error.reason(), message: error.to_string() };
-                (Value::Null, None, Some(problem))
-            }
-        };
-        let meta = |key: &str| source["metadata"][key].as_str().unwrap_or_default().to_owned();
-        let in_cell = namespace.map(|namespace| namespace_in_cell(terms.namespaces, namespace));
-        Wish {
-            place: CellPlace { resource: parts.resource.clone(), namespace: in_cell, name: meta("name") },
-            hash: hash(&object),
-            object,
-            generation: source["metadata"]["generation"].as_i64().unwrap_or_default(),
-            source: named,
-            namespace: namespace.cloned(),
-            adopts: terms.strangers == Strangers::Adopt,
-            tolerates_strangers: false,
-            suspended: terms.is_suspended_in(&cell.name),
-            retain: terms.retain.clone(),
-            preserve: terms.preserve_on_deletion,
-            problem,
-            status: status.map(|status| (status.clone(), hash(&status))),
-            upsync: terms.upsync.clone(),
-            interpreter,
-            first_gone: Vec::new(),
-            decided: None,
-        }
-    }
-
-    async fn namespace_of(&self, at: &ObjectRef) -> Result<Option<Value>, ApiError> {
+    /// Where the namespace of an object is, as it is stored, and as copies name it.
+    fn namespace_of(&self, at: &ObjectRef) -> Result<Option<(ObjectRef, Bytes, Value)>, ApiError> {
         let Some(name) = at.namespace() else { return Ok(None) };
         let place = self.client.at(NAMESPACES, at.workspace(), None)?.object(name);
-        Ok(self.client.get(&place).await?.map(|found| namespace::source(name, found.uid())))
+        let Some(stored) = self.client.glance(&place)? else { return Ok(None) };
+        let uid = Peek::of(&stored).text(&["metadata", "uid"]).unwrap_or_default().into_owned();
+        Ok(Some((place, stored, namespace::source(name, &uid))))
     }
 
     /// Writes down that the namespace of an object is about to be made in the cell.
@@ -274,10 +268,9 @@ impl Wishes {
         let object = mark::namespace(in_cell, &source, &self.origin(&id.workspace));
         Ok(Some(Wish {
             place: namespace_place(in_cell),
-            hash: hash(&object),
-            object,
+            made: Arc::new(Made { hash: hash(&object), object, status: None, problem: None }),
             generation: 0,
-            source: record.pointer(&["spec", "source"]).cloned().unwrap_or_default(),
+            source: Arc::new(record.pointer(&["spec", "source"]).cloned().unwrap_or_default()),
             namespace: None,
             adopts: false,
             tolerates_strangers: same,
@@ -285,7 +278,6 @@ impl Wishes {
             retain: BTreeSet::new(),
             preserve: false,
             problem: None,
-            status: None,
             upsync: Vec::new(),
             interpreter: Interpreter::default(),
             first_gone: Vec::new(),
@@ -301,6 +293,42 @@ impl Wishes {
         let place = self.client.at(CELLS, &session.cell.workspace, None)?.object(&session.cell.name);
         let leaving = self.client.get(&place).await?.is_none_or(|cell| cell.is_deleting());
         Ok(lives && !leaving)
+    }
+}
+
+fn made(order: &Order<'_>) -> Made {
+    match render(order) {
+        Ok(Rendered { object, status }) => {
+            let status = status.map(|status| (status.clone(), hash(&status)));
+            Made { hash: hash(&object), object, status, problem: None }
+        }
+        Err(error) => {
+            let problem = Problem { reason: error.reason(), message: error.to_string() };
+            Made { hash: hash(&Value::Null), object: Value::Null, status: None, problem: Some(problem) }
+        }
+    }
+}
+
+fn wish(recipe: &Recipe, terms: &Terms, resource: CellResource, made: Arc<Made>) -> Wish {
+    let source = &recipe.source["metadata"];
+    let in_cell = recipe.namespace.as_deref().map(|namespace| namespace_in_cell(terms.namespaces, namespace));
+    let name = source["name"].as_str().unwrap_or_default().to_owned();
+    Wish {
+        place: CellPlace { resource, namespace: in_cell, name },
+        problem: made.problem.clone(),
+        made,
+        generation: source["generation"].as_i64().unwrap_or_default(),
+        source: recipe.named.clone(),
+        namespace: recipe.namespace.clone(),
+        adopts: terms.strangers == Strangers::Adopt,
+        tolerates_strangers: false,
+        suspended: false,
+        retain: terms.retain.clone(),
+        preserve: terms.preserve_on_deletion,
+        upsync: terms.upsync.clone(),
+        interpreter: recipe.interpreter.clone(),
+        first_gone: Vec::new(),
+        decided: None,
     }
 }
 

@@ -66,8 +66,8 @@ impl Reconciler for Worker {
         let seen = self.observe(id).await?;
         let situation = Situation {
             source: records::source_of(id),
-            wanted: seen.wish.as_ref().map(|wish| wish.hash.as_str()),
-            status: seen.wish.as_ref().and_then(|wish| Some(wish.status.as_ref()?.1.as_str())),
+            wanted: seen.wish.as_ref().map(|wish| wish.made.hash.as_str()),
+            status: seen.wish.as_ref().and_then(|wish| Some(wish.made.status.as_ref()?.1.as_str())),
             recorded: seen.recorded.as_ref(),
             known: &seen.known,
             has_namespace: seen.has_namespace,
@@ -216,7 +216,7 @@ impl Worker {
     /// What is written down of a copy that is there.
     fn status(&self, record: &Object, actual: &Actual, wish: &Wish, told: &Told) -> Value {
         let mut status = json!({
-            "hash": wish.hash, "fields": actual.fields, "uid": actual.uid, "generation": wish.generation,
+            "hash": wish.made.hash, "fields": actual.fields, "uid": actual.uid, "generation": wish.generation,
             "cellGeneration": actual.generation, "applied": "True", "reason": "", "message": "",
             "preserve": wish.preserve, "decided": wish.decided,
         });
@@ -263,7 +263,7 @@ impl Worker {
                 let told = if whole { told::by_scripts(&applied.object, wish) } else { told::plainly(&actual, wish) };
                 records::tell(&self.client, record, id, &self.status(record, &actual, wish, &told)).await?;
                 self.upsyncs.ensure(&wish.upsync);
-                Ok(if wish.status.is_some() { Action::After(Duration::ZERO) } else { Action::Done })
+                Ok(if wish.made.status.is_some() { Action::After(Duration::ZERO) } else { Action::Done })
             }
             Err(error) => {
                 self.doubt_namespace(&wish.place, &error).await?;
@@ -296,10 +296,10 @@ impl Worker {
 
     /// Lets the cell see the status of the source.
     async fn apply_status(&self, id: &CopyId, wish: &Wish, record: &Object) -> Result<Action, ApiError> {
-        let Some((status, hash)) = &wish.status else { return Ok(Action::Done) };
-        let part = |key: &str| wish.object[key].clone();
+        let Some((status, hash)) = &wish.made.status else { return Ok(Action::Done) };
+        let part = |key: &str| wish.made.object[key].clone();
         let metadata = json!({
-            "name": wish.place.name, "namespace": wish.object["metadata"]["namespace"],
+            "name": wish.place.name, "namespace": wish.made.object["metadata"]["namespace"],
         });
         let object =
             json!({ "apiVersion": part("apiVersion"), "kind": part("kind"), "metadata": metadata, "status": status });
@@ -321,8 +321,8 @@ impl Worker {
         let scripted = wish.interpreter.scripts(Operation::Retain);
         let looks = scripted || !wish.retain.is_empty();
         let there = if looks { self.session.api.get(&wish.place).await? } else { None };
-        let Some(there) = there else { return Ok(Ok(wish.object.clone())) };
-        let mut object = wish.object.clone();
+        let Some(there) = there else { return Ok(Ok(wish.made.object.clone())) };
+        let mut object = wish.made.object.clone();
         wish.retain.iter().for_each(|path| path.carry(&there, &mut object));
         if !scripted {
             return Ok(Ok(object));
@@ -330,7 +330,7 @@ impl Worker {
         Ok(match wish.interpreter.retain(&object, &mark::as_karmada_marks(&there)) {
             Ok(mut retained) => {
                 kinds::strip_server(&mut retained);
-                mark::restore(&mut retained, &wish.object);
+                mark::restore(&mut retained, &wish.made.object);
                 Ok(retained)
             }
             Err(error) => Err(Problem { reason: "CannotInterpret", message: error.to_string() }),

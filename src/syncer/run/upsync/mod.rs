@@ -199,21 +199,18 @@ impl Shared {
 
     /// The namespace that an object is to be shown in, if the rules of what it is there because of ask for it.
     async fn asked_for(&self, because: &CopyId, object: &Value) -> Result<Option<String>, ApiError> {
-        let placement = records::placement(&self.client, because, &self.session.cell)?;
-        let Some(placement) = placement else { return Ok(None) };
-        let named = placement.pointer(&["spec", "source"]).cloned().unwrap_or_default();
-        let Some(at) = records::source_place(&self.client, &because.workspace, &named) else { return Ok(None) };
-        let source = self.client.get(&at).await?;
-        let lives = |source: &Object| source.uid() == records::source_of(because) && !source.is_deleting();
-        let Some(source) = source.filter(lives) else { return Ok(None) };
-        let namespace = source.namespace().to_owned();
-        let terms = self.wishes.terms(&because.workspace, &source.into(), &placement);
+        let Some(recipe) = self.wishes.recipe(because).await? else { return Ok(None) };
+        let source = &recipe.source["metadata"];
+        if source["deletionTimestamp"].is_string() {
+            return Ok(None);
+        }
         let kind = Kind::of(object);
         let labels = object["metadata"]["labels"].as_object();
         let fits = |wanted: &Upsync| {
             wanted.kind.name() == kind.name() && wanted.labels.as_ref().is_none_or(|wanted| wanted.matches(labels))
         };
-        Ok(terms.upsync.iter().any(fits).then_some(namespace))
+        let namespace = source["namespace"].as_str().unwrap_or_default().to_owned();
+        Ok(recipe.terms.upsync.iter().any(fits).then_some(namespace))
     }
 
     /// Where objects of the kind are kept here; nowhere, if the workspace does not know it.

@@ -21,6 +21,17 @@ impl Shared {
     }
 
     async fn follow(&self, resource: &CellResource, failures: &Failures) -> Result<(), CellError> {
+        let after = self.take_in(resource, failures).await?;
+        follow::changes(&*self.session.api, (resource, ""), after, |event| match event {
+            CellEvent::Changed(object) => drop(self.seen(resource, object, true)),
+            CellEvent::Deleted(object) => drop(self.seen(resource, object, false)),
+            CellEvent::Bookmark(_) => {}
+        })
+        .await
+    }
+
+    /// Takes in what there is; answers with the version as of which it was told.
+    async fn take_in(&self, resource: &CellResource, failures: &Failures) -> Result<String, CellError> {
         let listed = self.session.api.list(resource, "").await?;
         failures.end();
         let mut there = HashSet::new();
@@ -33,12 +44,7 @@ impl Shared {
         for born in shown.into_iter().filter(|born| !there.contains(born)) {
             self.put(born, None);
         }
-        follow::changes(&*self.session.api, (resource, ""), listed.resource_version, |event| match event {
-            CellEvent::Changed(object) => drop(self.seen(resource, object, true)),
-            CellEvent::Deleted(object) => drop(self.seen(resource, object, false)),
-            CellEvent::Bookmark(_) => {}
-        })
-        .await
+        Ok(listed.resource_version)
     }
 
     fn seen(&self, resource: &CellResource, object: &Value, there: bool) -> Born {

@@ -1,0 +1,247 @@
+//! What an object is to be in all the cells that it goes to: read once, and good for each of them while it holds.
+
+use super::wish::Problem;
+use crate::apis::Kind;
+use crate::apis::interpret::Interpreter;
+use crate::fleet::CellId;
+use crate::scheduler::controller::{staying_in, targets_of};
+use crate::scheduler::{Target, Terms};
+use crate::syncer::Origin;
+use apiserver::object::Object;
+use apiserver::place::{ObjectRef, Workspace};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What was read, as long as it was: of recipes that are kept, and once more of those that were kept before them.
+const KEPT_BYTES_MAX: usize = 4 << 20;
+
+/// What a recipe was made of. Whoever keeps bytes of the store keeps them where they are: what is elsewhere is another
+/// version.
+#[derive(Clone, Debug)]
+pub(super) struct MadeOf {
+    pub(super) placement: Bytes,
+    pub(super) source: Bytes,
+    pub(super) namespace: Option<Bytes>,
+    /// Of the rules.
+    pub(super) edition: u64,
+    pub(super) origin: Origin,
+}
+
+impl MadeOf {
+    pub(super) fn is_still(&self, now: &Self) -> bool {
+        let same = |one: &Bytes, other: &Bytes| (one.as_ptr(), one.len()) == (other.as_ptr(), other.len());
+        let namespaces = match (&self.namespace, &now.namespace) {
+            (Some(one), Some(other)) => same(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        self.edition == now.edition
+            && self.origin == now.origin
+            && namespaces
+            && same(&self.placement, &now.placement)
+            && same(&self.source, &now.source)
+    }
+
+    pub(super) fn weight(&self) -> usize {
+        self.placement.len() + self.source.len()
+    }
+}
+
+/// What a cell is sent, ready.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) object: Value,
+    pub(super) hash: String,
+    /// What the cell gets to see of the source's status, and its hash.
+    pub(super) status: Option<(Value, String)>,
+    /// Why it cannot be made.
+    pub(super) problem: Option<Problem>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Recipe {
+    pub(super) made_of: MadeOf,
+    /// Which object it is about, as records name it.
+    pub(super) named: Arc<Value>,
+    pub(super) at: ObjectRef,
+    pub(super) source: Value,
+    pub(super) namespace: Option<Arc<Value>>,
+    pub(super) namespace_at: Option<ObjectRef>,
+    pub(super) terms: Terms,
+    pub(super) interpreter: Interpreter,
+    /// The decision, without what it says of each cell.
+    pub(super) decision: Object,
+    targets: HashMap<Workspace, Vec<Target>>,
+    /// By the replicas that it is for; where it is the same for whichever cell. Held for one operation.
+    made: Mutex<HashMap<Option<i64>, Arc<Made>>>,
+}
+
+/// What a recipe is begun with.
+pub(super) struct Ingredients {
+    pub(super) made_of: MadeOf,
+    pub(super) at: ObjectRef,
+    pub(super) source: Value,
+    pub(super) namespace: Option<(ObjectRef, Value)>,
+    pub(super) terms: Terms,
+    pub(super) interpreter: Interpreter,
+}
+
+impl Recipe {
+    pub(super) fn new(placement: &Object, all: Ingredients) -> Self {
+        let Ingredients { made_of, at, source, namespace, terms, interpreter } = all;
+        let part = |key: &str| placement.pointer(&["spec", key]).cloned().unwrap_or_default();
+        let named = Arc::new(part("source"));
+        let spec = json!({ "evictions": part("evictions") });
+        let decision = json!({ "metadata": { "generation": placement.generation() }, "spec": spec });
+        let homes = placement.items(&["spec", "cells"]).filter_map(|cell| cell["workspace"].as_str());
+        let homes: std::collections::BTreeSet<&str> = homes.collect();
+        let targets = homes.into_iter().map(Workspace::new).map(|home| (home.clone(), targets_of(placement, &home)));
+        let (namespace_at, namespace) = namespace.map(|(at, found)| (at, Arc::new(found))).unzip();
+        Self {
+            named,
+            at,
+            source,
+            namespace,
+            namespace_at,
+            terms,
+            interpreter,
+            targets: targets.collect(),
+            decision: Object::try_from(decision).unwrap_or_else(|_| placement.clone()),
+            made_of,
+            made: Mutex::default(),
+        }
+    }
+
+    /// Where it is to be, of the cells of a workspace.
+    pub(super) fn targets_in(&self, home: &Workspace) -> &[Target] {
+        self.targets.get(home).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether it is to be in a cell: for good, or until it has left it.
+    pub(super) fn is_for(&self, cell: &CellId) -> bool {
+        let this = (cell.workspace.as_str(), cell.name.as_str());
+        self.target(cell).is_some() || staying_in(&self.decision).any(|stays| stays == this)
+    }
+
+    pub(super) fn target(&self, cell: &CellId) -> Option<&Target> {
+        self.targets_in(&cell.workspace).iter().find(|target| target.cell == cell.name)
+    }
+
+    /// Whether it is the same wherever there are as many replicas of it.
+    pub(super) fn is_the_same_everywhere(&self) -> bool {
+        let is_divided_job = self.terms.divides && Kind::of(&self.source).name() == ("batch", "Job");
+        self.terms.overrides.is_empty() && !is_divided_job
+    }
+
+    /// What is sent to cells for which there are so many replicas.
+    pub(super) fn made(&self, replicas: Option<i64>, make: impl FnOnce() -> Made) -> Arc<Made> {
+        if let Some(made) = self.made.lock().get(&replicas) {
+            return made.clone();
+        }
+        let made = Arc::new(make());
+        self.made.lock().entry(replicas).or_insert(made).clone()
+    }
+}
+
+/// What was used of late: what is used stays, and how much is kept is bounded.
+#[derive(Debug)]
+pub(super) struct Kept<T>(Mutex<Shelves<T>>);
+
+/// By the workspace and the UID of the source; with what it weighs.
+type Shelf<T> = HashMap<(Workspace, String), (Arc<T>, usize)>;
+
+#[derive(Debug)]
+struct Shelves<T> {
+    new: Shelf<T>,
+    old: Shelf<T>,
+    weight: usize,
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self(Mutex::new(Shelves { new: Shelf::new(), old: Shelf::new(), weight: 0 }))
+    }
+}
+
+impl<T> Kept<T> {
+    pub(super) fn get(&self, workspace: &Workspace, uid: &str) -> Option<Arc<T>> {
+        let mut shelves = self.0.lock();
+        let key = (workspace.clone(), uid.to_owned());
+        if let Some((found, _)) = shelves.new.get(&key) {
+            return Some(found.clone());
+        }
+        let found = shelves.old.remove(&key)?;
+        shelves.put(key, found.clone());
+        Some(found.0)
+    }
+
+    pub(super) fn keep(&self, workspace: &Workspace, uid: &str, kept: &Arc<T>, weight: usize) {
+        self.0.lock().put((workspace.clone(), uid.to_owned()), (kept.clone(), weight));
+    }
+}
+
+impl<T> Shelves<T> {
+    fn put(&mut self, key: (Workspace, String), kept: (Arc<T>, usize)) {
+        if self.weight >= KEPT_BYTES_MAX {
+            self.old = std::mem::take(&mut self.new);
+            self.weight = 0;
+        }
+        self.weight += kept.1;
+        if let Some((_, former)) = self.new.insert(key, kept) {
+            self.weight -= former;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_used_stays_and_the_rest_makes_room() {
+        let (kept, workspace, third) = (Kept::default(), Workspace::new("w"), KEPT_BYTES_MAX / 3 + 1);
+        let keep = |number: u32| kept.keep(&workspace, &number.to_string(), &Arc::new(number), third);
+        for number in 0..100 {
+            keep(number);
+            assert_eq!(kept.get(&workspace, "0").as_deref(), Some(&0), "it is used all the time, also after {number}");
+        }
+        assert_eq!(kept.get(&workspace, "50"), None);
+        let held = || {
+            let shelves = kept.0.lock();
+            shelves.new.len() + shelves.old.len()
+        };
+        assert!(held() <= 6, "{} are held", held());
+        for _ in 0..100 {
+            keep(7);
+        }
+        assert!(held() <= 6 && kept.0.lock().weight <= KEPT_BYTES_MAX + third, "the same weighs once");
+    }
+
+    #[test]
+    fn whatever_it_was_made_of_ends_it_when_it_changes() {
+        let bytes = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+        let origin = |workspace: &str| Origin { owner: "hub".to_owned(), workspace: workspace.to_owned() };
+        let known = MadeOf {
+            placement: bytes("p"),
+            source: bytes("s"),
+            namespace: Some(bytes("n")),
+            edition: 1,
+            origin: origin("root:a"),
+        };
+        assert!(known.is_still(&known.clone()));
+        let others = [
+            MadeOf { placement: bytes("p"), ..known.clone() },
+            MadeOf { source: bytes("s"), ..known.clone() },
+            MadeOf { namespace: Some(bytes("n")), ..known.clone() },
+            MadeOf { namespace: None, ..known.clone() },
+            MadeOf { edition: 2, ..known.clone() },
+            MadeOf { origin: origin("root:b"), ..known.clone() },
+        ];
+        for other in others {
+            assert!(!known.is_still(&other), "{other:?}");
+        }
+    }
+}
