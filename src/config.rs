@@ -54,6 +54,8 @@ pub struct Config {
     pub audit: AuditFlags,
     pub keys: KeyFlags,
     pub limits: LimitFlags,
+    /// Karmada's policies do harm where they do in Karmada.
+    pub karmada_hazards: bool,
 }
 
 /// A file that a flag names, and that is no use.
@@ -103,6 +105,10 @@ pub struct ServeFlags {
     pub keys: KeyFlags,
     #[command(flatten)]
     pub limits: LimitFlags,
+    /// Let policies of Karmada do harm where they do in Karmada 1.18: a workload that fits nowhere is deleted everywhere,
+    /// and a spread constraint without maxGroups fits nothing
+    #[arg(long)]
+    pub karmada_hazards: bool,
     #[cfg(feature = "etcd")]
     #[command(flatten)]
     pub etcd: EtcdFlags,
@@ -171,6 +177,7 @@ impl TryFrom<ServeFlags> for Config {
         };
         // What `hanse install apiservice` calls the service by which a host reaches us.
         let by_host = flags.aggregated.aggregated.then(|| format!("{SERVICE}.{SERVICE_NAMESPACE}.svc"));
+        let karmada_hazards = flags.karmada_hazards;
         let names = flags.tls_san.iter().chain(&by_host).map(|name| subject_name(name)).collect();
         let ServeFlags { data_dir, listen, authentication, authorization, aggregated, audit, keys, limits, .. } = flags;
         Ok(Self {
@@ -185,6 +192,7 @@ impl TryFrom<ServeFlags> for Config {
             audit,
             keys,
             limits,
+            karmada_hazards,
         })
     }
 }

@@ -9,6 +9,7 @@ use crate::config::{AuthenticationError, AuthorizationError, Config, FileError, 
 use crate::credentials::{self, Authorities, Credentials, CredentialsError, SERVICE_ADDRESS, TokenKeys};
 use crate::definitions;
 use crate::demonstration::{self, Scale, Shown};
+use crate::dialects::karmada::Compat;
 use crate::dialects::{Book, karmada, native};
 use crate::fleet::{self, Connector, Doors, Ledger};
 use crate::interpreter::Scripts;
@@ -91,6 +92,7 @@ pub enum StartError {
 impl Server {
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let (limits, listen) = (config.limits.clone(), config.listen);
+        let compat = if config.karmada_hazards { Compat::Karmada118 } else { Compat::Mended };
         let Config { place, storage, data_dir, names, authentication, authorization, aggregated, audit, keys, .. } =
             config;
         let stop = CancellationToken::new();
@@ -151,7 +153,7 @@ impl Server {
             tokio::spawn(keep_trust(reload, authentication, stop.clone()));
         }
         let pipeline = pipeline(api.clone(), limits.requests());
-        let federation = federate(&api, &pipeline, &stop).await?;
+        let federation = federate(&api, &pipeline, compat, &stop).await?;
         let peers = (credentials.recognise, limits.patience());
         let serving = tokio::spawn(serve::serve(listener, credentials.tls, peers, pipeline, stop.clone()));
         Ok(Self { store, api, resources, address, kubeconfig, stop, serving, upkeep, tending, federation })
@@ -262,14 +264,19 @@ fn aggregate(
 }
 
 /// Starts what places objects in cells and keeps them there.
-async fn federate(api: &Api, pipeline: &Pipeline, stop: &CancellationToken) -> Result<TaskTracker, StartError> {
+async fn federate(
+    api: &Api,
+    pipeline: &Pipeline,
+    compat: Compat,
+    stop: &CancellationToken,
+) -> Result<TaskTracker, StartError> {
     let resources = &api.resources;
     let client = |name: &str| Client::as_system(resources.clone(), name);
     let tasks = TaskTracker::new();
     let finder = Finder::new(client("tenancy"));
     let ambient = resources.ambient().clone();
     let scripts = Scripts::new(Arc::new(move || ambient.now()));
-    let rules = Arc::new(Book::new(Box::new(move |workspace| finder.path_of(workspace)), scripts));
+    let rules = Arc::new(Book::new(Box::new(move |workspace| finder.path_of(workspace)), scripts, compat));
     let book: Arc<dyn Rulebook> = rules.clone();
     let ledger = Arc::new(Ledger::default());
     let connector = Arc::new(Connector { pipeline: pipeline.clone() });

@@ -128,8 +128,14 @@ impl<R: Reconciler> Controller<R> {
             {
                 running.start(key, worker);
             }
+            let waits = running.tasks.len() < self.workers && queue.has_ready();
             tokio::select! {
                 () = stop.cancelled() => break,
+                Some(worker) = freed(self.shared.as_ref()), if waits => {
+                    if let Some(key) = queue.take() {
+                        running.start(key, Some(worker));
+                    }
+                }
                 Some((key, verdict)) = running.next() => queue.finish(key, verdict),
                 Some(()) = queue.due() => {}
                 Some(key) = offered.recv(), if queue.has_room() => queue.add(key),
@@ -141,13 +147,17 @@ impl<R: Reconciler> Controller<R> {
     }
 }
 
-/// A worker of those that are shared, or one of its own; nothing while there is neither. Then one is looked for again when
-/// one of its own is done, which are never all waited for by others.
+/// A worker of its own, or one of those that are shared; nothing while there is neither.
 fn free(shared: Option<&Shared>, busy: usize) -> Option<Option<OwnedSemaphorePermit>> {
     match shared {
         Some(Shared { own, more }) if busy >= *own => more.clone().try_acquire_owned().ok().map(Some),
         _ => Some(None),
     }
+}
+
+/// Waits for one of those that are shared, in line with others. Cancel safe.
+async fn freed(shared: Option<&Shared>) -> Option<OwnedSemaphorePermit> {
+    shared?.more.clone().acquire_owned().await.ok()
 }
 
 impl<R: Reconciler> fmt::Debug for Controller<R> {

@@ -135,6 +135,36 @@ async fn who_shares_workers_has_some_of_its_own_and_gives_the_others_back() {
     }
 }
 
+/// Looks that never end by themselves, each counted when it begins.
+struct Hanging(Arc<Semaphore>);
+
+impl Reconciler for Hanging {
+    type Key = u32;
+
+    fn name(&self) -> &'static str {
+        "hanging"
+    }
+
+    async fn reconcile(&self, _: &u32) -> Result<Action, ApiError> {
+        self.0.add_permits(1);
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_while_a_shared_worker_is_free() {
+    let (more, began) = (Arc::new(Semaphore::new(2)), Arc::new(Semaphore::new(0)));
+    let elsewhere = more.clone().acquire_many_owned(2).await.unwrap();
+    let controller = Controller::new(Hanging(began.clone())).first(0..5).workers(8).sharing(1, &more);
+    let running = tokio::spawn(controller.run(CancellationToken::new()));
+    began.acquire().await.unwrap().forget();
+    drop(elsewhere);
+    // Nothing of its own ends, and nothing new comes.
+    let both = tokio::time::timeout(Duration::from_hours(1), began.acquire_many(2)).await;
+    assert!(both.is_ok(), "keys wait, and two workers are free");
+    running.abort();
+}
+
 /// Begins, and goes on when it is told to.
 struct Slow {
     began: Arc<Notify>,

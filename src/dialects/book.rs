@@ -18,7 +18,6 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The workspace whose rules may speak for the objects of others.
 const ROOT: &str = "root";
@@ -44,35 +43,59 @@ pub type Paths = Box<dyn Fn(&Workspace) -> Option<String> + Send + Sync>;
 /// It holds as much as there are rules.
 pub struct Book {
     /// Guards nothing but itself, and is held for one question.
-    pages: Mutex<Pages>,
-    /// Counted after each change of the pages.
-    edition: AtomicU64,
+    volumes: Mutex<Volumes>,
     paths: Paths,
     scripts: Scripts,
+    compat: Compat,
 }
 
 impl Book {
-    pub fn new(paths: Paths, scripts: Scripts) -> Self {
-        Self { pages: Mutex::default(), edition: AtomicU64::new(0), paths, scripts }
+    pub fn new(paths: Paths, scripts: Scripts, compat: Compat) -> Self {
+        Self { volumes: Mutex::default(), paths, scripts, compat }
     }
 
     /// The policy of Karmada's that speaks for an object.
     pub fn policy_of(&self, workspace: &Workspace, object: &Value) -> Option<Policy> {
-        let pages = self.pages.lock();
-        pages.workspaces.get(workspace)?.policy_of(object)
+        let volumes = self.volumes.lock();
+        volumes.told.workspaces.get(workspace)?.policy_of(object)
     }
 }
 
 /// Where workspaces are known by their ids alone.
 impl Default for Book {
     fn default() -> Self {
-        Self::new(Box::new(|_| None), Scripts::default())
+        Self::new(Box::new(|_| None), Scripts::default(), Compat::default())
     }
 }
 
 impl fmt::Debug for Book {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Book").field("pages", &self.pages).finish_non_exhaustive()
+        f.debug_struct("Book").field("volumes", &self.volumes).finish_non_exhaustive()
+    }
+}
+
+/// What questions are answered from, and what is told anew. Whoever decides or sends by rules never sees half of them: it
+/// would take back what the other half wants.
+#[derive(Debug, Default)]
+struct Volumes {
+    told: Pages,
+    draft: Option<Pages>,
+    /// Everything was told once.
+    whole: bool,
+    /// Counted with each change of what is answered.
+    edition: u64,
+}
+
+impl Volumes {
+    fn learn(&mut self, workspace: &Workspace, entry: Entry) -> Concern {
+        self.edition += 1;
+        self.draft.as_mut().unwrap_or(&mut self.told).learn(workspace, entry)
+    }
+
+    fn close(&mut self) {
+        self.told = self.draft.take().unwrap_or_else(|| std::mem::take(&mut self.told));
+        self.whole = true;
+        self.edition += 1;
     }
 }
 
@@ -150,7 +173,7 @@ enum Entry {
 }
 
 /// What cannot be read is as if it were not there; whoever wrote it is told when it is written.
-fn read(before: Option<&Object>, now: Option<&Object>, scripts: &Scripts) -> Option<Entry> {
+fn read(before: Option<&Object>, now: Option<&Object>, scripts: &Scripts, compat: Compat) -> Option<Entry> {
     let object = now.or(before)?;
     let standing = now.filter(|now| !now.is_deleting()).map(|now| Value::from(now.clone()));
     let key = (object.namespace().to_owned(), object.name().to_owned());
@@ -160,7 +183,7 @@ fn read(before: Option<&Object>, now: Option<&Object>, scripts: &Scripts) -> Opt
             Some(Entry::Rule(key.1, rule))
         }
         "PropagationPolicy" | "ClusterPropagationPolicy" => {
-            let compiled = |tree: Value| told(policy::compile(&tree, Namespaces::Same, Compat::Mended), &key);
+            let compiled = |tree: Value| told(policy::compile(&tree, Namespaces::Same, compat), &key);
             let policy = standing.and_then(compiled);
             Some(Entry::Policy(key, policy))
         }
@@ -260,12 +283,19 @@ fn speaks(rule: &Rule, home: &Workspace, (workspace, path): (&Workspace, &str), 
 
 impl Rulebook for Book {
     fn forget(&self) {
-        *self.pages.lock() = Pages::default();
-        self.edition.fetch_add(1, Ordering::AcqRel);
+        self.volumes.lock().draft = Some(Pages::default());
+    }
+
+    fn caught_up(&self) {
+        self.volumes.lock().close();
+    }
+
+    fn is_whole(&self) -> bool {
+        self.volumes.lock().whole
     }
 
     fn edition(&self) -> u64 {
-        self.edition.load(Ordering::Acquire)
+        self.volumes.lock().edition
     }
 
     fn reads(&self, group: &str, resource: &str) -> bool {
@@ -273,24 +303,24 @@ impl Rulebook for Book {
     }
 
     fn learn(&self, workspace: &Workspace, before: Option<&Object>, now: Option<&Object>) -> Concern {
-        let Some(entry) = read(before, now, &self.scripts) else { return Concern::default() };
-        let concern = self.pages.lock().learn(workspace, entry);
-        self.edition.fetch_add(1, Ordering::AcqRel);
-        concern
+        let Some(entry) = read(before, now, &self.scripts, self.compat) else { return Concern::default() };
+        self.volumes.lock().learn(workspace, entry)
     }
 
     fn selects(&self, group: &str, kind: &str) -> bool {
-        self.pages.lock().kinds.contains_key(&(group.to_owned(), kind.to_owned()))
+        let (volumes, kind) = (self.volumes.lock(), (group.to_owned(), kind.to_owned()));
+        volumes.told.kinds.contains_key(&kind) || volumes.draft.as_ref().is_some_and(|draft| draft.kinds.contains_key(&kind))
     }
 
     fn concerns_of(&self, workspace: &Workspace) -> Concern {
-        let pages = self.pages.lock();
+        let volumes = self.volumes.lock();
+        let pages = volumes.draft.as_ref().unwrap_or(&volumes.told);
         pages.workspaces.get(workspace).map(|page| concern(workspace, page.placing())).unwrap_or_default()
     }
 
     fn rules_for(&self, workspace: &Workspace, object: &Value) -> Vec<Bound> {
         let path = self.path_of(workspace);
-        let pages = self.pages.lock();
+        let pages = &self.volumes.lock().told;
         let mut bound = Vec::new();
         let root = Workspace::new(ROOT);
         let above = Some(&root).filter(|root| *root != workspace);
@@ -304,7 +334,7 @@ impl Rulebook for Book {
     }
 
     fn interpreter(&self, workspace: &Workspace, kind: &Kind) -> Interpreter {
-        let pages = self.pages.lock();
+        let pages = &self.volumes.lock().told;
         let of = |workspace: &Workspace| pages.workspaces.get(workspace)?.interpreters.get(kind);
         let own = of(workspace).cloned().unwrap_or_default();
         of(&Workspace::new(ROOT)).map_or(own.clone(), |above| own.or(above))
@@ -367,8 +397,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_told_anew_is_answered_as_before_until_all_of_it_was_told() {
+        let (book, workspace) = (Book::default(), Workspace::new("w"));
+        book.forget();
+        book.learn(&workspace, None, Some(&rule("one", &[])));
+        assert!(names(&book, "w").is_empty() && !book.is_whole() && book.selects("", "ConfigMap"));
+        book.caught_up();
+        assert!(book.is_whole());
+        let edition = book.edition();
+        book.forget();
+        assert_eq!((names(&book, "w"), book.is_whole(), book.edition()), (vec!["one".to_owned()], true, edition));
+        book.learn(&workspace, None, Some(&rule("two", &[])));
+        assert_eq!(names(&book, "w"), ["one"]);
+        book.caught_up();
+        assert_eq!(names(&book, "w"), ["two"], "what is no more was not told");
+        assert!(book.edition() > edition);
+        book.learn(&workspace, None, Some(&rule("three", &[])));
+        assert_eq!(names(&book, "w"), ["three", "two"]);
+    }
+
+    #[test]
     fn workspaces_are_named_by_their_paths() {
-        let book = Book::new(Box::new(|workspace| Some(format!("root:projects:{workspace}"))), Scripts::default());
+        let book = Book::new(Box::new(|workspace| Some(format!("root:projects:{workspace}"))), Scripts::default(), Compat::Mended);
         book.learn(&Workspace::new("root"), None, Some(&rule("below", &["root:projects:*"])));
         book.learn(&Workspace::new("root"), None, Some(&rule("elsewhere", &["root:others:*"])));
         assert_eq!(names(&book, "w"), ["below"]);

@@ -11,7 +11,7 @@ use apiserver::keyspace;
 use apiserver::object::Peek;
 use apiserver::place::Workspace;
 use index::Index;
-use parking_lot::Mutex;
+use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 use serde_json::Value;
 use storage::Revision;
 use tokio::sync::watch;
@@ -80,28 +80,43 @@ impl CopyFacts {
 #[derive(Debug)]
 pub struct Ledger {
     /// Guards nothing but itself, and is held for one question.
-    index: Mutex<Index>,
+    volumes: Mutex<Volumes>,
     told: watch::Sender<Revision>,
+}
+
+/// What questions are answered from, and what is told anew.
+#[derive(Debug, Default)]
+struct Volumes {
+    told: Index,
+    draft: Option<Index>,
 }
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self { index: Mutex::default(), told: watch::Sender::new(Revision::ZERO) }
+        Self { volumes: Mutex::default(), told: watch::Sender::new(Revision::ZERO) }
     }
 }
 
 impl Ledger {
-    /// Everything will be told anew.
+    /// Everything will be told anew. Until all of it was, what was known is still found; that nothing is there is not known.
     pub fn forget(&self) {
-        *self.index.lock() = Index::default();
+        let mut volumes = self.volumes.lock();
+        volumes.told.revision = Revision::ZERO;
+        volumes.draft = Some(Index::default());
+        drop(volumes);
         self.told.send_replace(Revision::ZERO);
+    }
+
+    fn index(&self) -> MappedMutexGuard<'_, Index> {
+        MutexGuard::map(self.volumes.lock(), |volumes| &mut volumes.told)
     }
 
     /// Learns of a change of a record; answers with what it was before and what it is now.
     pub fn learn(&self, seen: &Seen) -> Option<(CopyId, Option<CopyFacts>, Option<CopyFacts>)> {
         let parts = keyspace::parse(&seen.key)?;
         let now = seen.now.as_ref().and_then(|version| CopyFacts::read(Peek::new(version)));
-        let mut index = self.index.lock();
+        let Volumes { told, draft } = &mut *self.volumes.lock();
+        let index = draft.as_mut().unwrap_or(told);
         let id = CopyId { workspace: index.workspace(parts.workspace), name: parts.name.to_owned() };
         let before = index.remove(&id);
         if let Some(facts) = &now {
@@ -112,45 +127,48 @@ impl Ledger {
 
     /// Everything up to this revision has been told. Says nothing while what there was is still being told.
     pub fn reach(&self, revision: Revision) {
-        let mut index = self.index.lock();
-        index.revision = index.revision.max(revision);
-        drop(index);
+        let mut volumes = self.volumes.lock();
+        if let Some(draft) = volumes.draft.take() {
+            volumes.told = draft;
+        }
+        volumes.told.revision = volumes.told.revision.max(revision);
+        drop(volumes);
         self.told.send_if_modified(|told| std::mem::replace(told, revision.max(*told)) < revision);
     }
 
     /// Whether everything up to this revision is known.
     pub fn knows(&self, revision: Revision) -> bool {
-        let index = self.index.lock();
+        let index = self.index();
         index.is_complete() && index.revision >= revision
     }
 
     pub fn of_source(&self, uid: &str) -> Vec<CopyId> {
-        self.index.lock().of_source(uid)
+        self.index().of_source(uid)
     }
 
     pub fn in_cell(&self, cell: &CellId) -> Vec<CopyId> {
-        self.index.lock().in_cell(cell)
+        self.index().in_cell(cell)
     }
 
     pub fn number_in(&self, cell: &CellId) -> usize {
-        self.index.lock().number_in(cell)
+        self.index().number_in(cell)
     }
 
     /// Whether anything of ours is in a namespace of a cell; `None` while not everything has been told. What is not
     /// used any more is taken away, with all that is in it.
     pub fn is_used(&self, cell: &CellId, namespace: &str) -> Option<bool> {
-        let index = self.index.lock();
+        let index = self.index();
         index.is_complete().then(|| index.is_used(cell, namespace))
     }
 
     /// The copies in one namespace of a cell.
     pub fn in_namespace(&self, cell: &CellId, namespace: &str) -> Vec<CopyId> {
-        self.index.lock().in_namespace(cell, namespace)
+        self.index().in_namespace(cell, namespace)
     }
 
     /// The copy of a namespace in a cell.
     pub fn namespace(&self, cell: &CellId, name: &str) -> Option<(CopyId, CopyFacts)> {
-        let index = self.index.lock();
+        let index = self.index();
         let id = index.at(cell, ["", "namespaces", "", name]).into_iter().min()?;
         let facts = index.facts(&id)?;
         Some((id, facts))
@@ -158,32 +176,32 @@ impl Ledger {
 
     /// The records that are about one object of a cell: group, resource, namespace and name.
     pub fn of_object(&self, cell: &CellId, object: [&str; 4]) -> Vec<CopyId> {
-        self.index.lock().at(cell, object)
+        self.index().at(cell, object)
     }
 
     /// The record of what has a UID in a cell.
     pub fn of_uid(&self, cell: &CellId, uid: &str) -> Option<CopyId> {
-        self.index.lock().of_uid(cell, uid)
+        self.index().of_uid(cell, uid)
     }
 
     /// The copies of a resource in a cell.
     pub fn of_resource(&self, cell: &CellId, group: &str, plural: &str) -> Vec<CopyId> {
-        self.index.lock().of_resource(cell, group, plural)
+        self.index().of_resource(cell, group, plural)
     }
 
     /// Whether a cell has copies of a resource; `None` while not everything has been told.
     pub fn has_any_of(&self, cell: &CellId, group: &str, plural: &str) -> Option<bool> {
-        let index = self.index.lock();
+        let index = self.index();
         index.is_complete().then(|| !index.of_resource(cell, group, plural).is_empty())
     }
 
     pub fn facts(&self, id: &CopyId) -> Option<CopyFacts> {
-        self.index.lock().facts(id)
+        self.index().facts(id)
     }
 
     /// Every cell with copies.
     pub fn cells(&self) -> Vec<CellId> {
-        self.index.lock().cells()
+        self.index().cells()
     }
 }
 
@@ -210,17 +228,20 @@ mod tests {
         assert_eq!(questions(), (None, None));
         ledger.reach(Revision(7));
         assert_eq!(questions(), (Some(false), Some(false)));
-        ledger.index.lock().insert(&id("1"), &facts(&cell, "configmaps", "n", "x"));
+        ledger.index().insert(&id("1"), &facts(&cell, "configmaps", "n", "x"));
         assert_eq!(questions(), (Some(true), Some(true)));
         ledger.forget();
         assert_eq!(questions(), (None, None), "everything is told anew");
+        assert!(ledger.facts(&id("1")).is_some(), "what was known is still found");
+        ledger.reach(Revision(9));
+        assert_eq!((questions(), ledger.facts(&id("1"))), ((Some(false), Some(false)), None));
     }
 
     #[test]
     fn a_namespace_is_found_among_many_by_its_name() {
         let (ledger, cell) = (Ledger::default(), CellId::new("w", "a"));
-        ledger.index.lock().insert(&id("1"), &facts(&cell, "namespaces", "", "n"));
-        ledger.index.lock().insert(&id("2"), &facts(&cell, "configmaps", "", "m"));
+        ledger.index().insert(&id("1"), &facts(&cell, "namespaces", "", "n"));
+        ledger.index().insert(&id("2"), &facts(&cell, "configmaps", "", "m"));
         assert_eq!(ledger.namespace(&cell, "n").map(|(id, _)| id), Some(id("1")));
         assert_eq!(ledger.namespace(&cell, "m"), None);
         assert_eq!(ledger.namespace(&CellId::new("w", "b"), "n"), None);

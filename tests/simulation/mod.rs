@@ -214,11 +214,17 @@ fn roll(seed: &mut u64, bound: u64) -> u64 {
     (*seed >> 33) % bound
 }
 
+/// How many objects go everywhere, and how many go to one cell by each of the policies.
+const EVERYWHERE: u64 = 12;
+const MOVING: u64 = 3;
+
 async fn anything(world: &mut World, seed: &mut u64) {
-    let name = format!("o{}", roll(seed, 12));
+    let name = format!("o{}", roll(seed, EVERYWHERE));
+    let by = ["directly", "gracefully"][usize::try_from(roll(seed, 2)).unwrap()];
+    let moving = format!("{by}-{}", roll(seed, MOVING));
     let cells: Vec<String> = world.cells.keys().cloned().collect();
     let cell = cells[usize::try_from(roll(seed, cells.len() as u64)).unwrap()].as_str();
-    match roll(seed, 20) {
+    match roll(seed, 34) {
         0..=4 => world.send(&name, "1").await,
         5..=7 => world.change(&name, &roll(seed, 1000).to_string()).await,
         8..=10 => world.delete(CONFIG_MAPS, Some("n"), &name).await,
@@ -232,6 +238,19 @@ async fn anything(world: &mut World, seed: &mut u64) {
         15 => world.relabel(cell, true).await,
         16 => world.relabel(cell, false).await,
         17 => world.jump(i64::try_from(roll(seed, 7200)).unwrap() - 3600),
+        18 => {
+            world.kill().await;
+            world.start();
+        }
+        19..=21 => world.send_by(by, &moving, "1").await,
+        22 => world.change(&moving, &roll(seed, 1000).to_string()).await,
+        23 => world.delete(CONFIG_MAPS, Some("n"), &moving).await,
+        24..=25 => world.taint(cell, true).await,
+        26 => world.taint(cell, false).await,
+        27 => world.add_everywhere(Some(&roll(seed, 1000).to_string())).await,
+        28 => world.add_everywhere(None).await,
+        29 => world.script(roll(seed, 2) == 0).await,
+        30 => world.tolerate(Some(roll(seed, 2000)).filter(|seconds| *seconds > 500), roll(seed, 2) == 0).await,
         _ => tokio::task::yield_now().await,
     }
 }
@@ -242,21 +261,34 @@ async fn tell(seed: u64) {
     let names: Vec<String> = (0..number).map(|number| format!("c{number}")).collect();
     let mut world = World::new(seed, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
     let mut dice = seed;
+    world.choose_and_move().await;
     world.cells.values().for_each(|cell| cell.lose(10));
-    for _ in 0..120 {
+    for _ in 0..200 {
         anything(&mut world, &mut dice).await;
     }
     for (name, cell) in &world.cells {
         cell.cut(false);
         cell.lose(0);
         world.relabel(name, false).await;
+        world.taint(name, false).await;
+    }
+    // Whatever waits until its time is up waits no more, and is looked at.
+    world.jump(10_000_000);
+    let names = || (0..EVERYWHERE).map(|number| format!("o{number}")).chain(moving());
+    for name in moving() {
+        world.change(&name, "at last").await;
     }
     world.converged().await;
-    for number in 0..12 {
-        world.delete(CONFIG_MAPS, Some("n"), &format!("o{number}")).await;
+    for name in names() {
+        world.delete(CONFIG_MAPS, Some("n"), &name).await;
     }
     world.until("nothing is left anywhere", is_empty).await;
     world.stop().await;
+}
+
+/// The names of what goes to one cell.
+fn moving() -> impl Iterator<Item = String> {
+    ["directly", "gracefully"].into_iter().flat_map(|by| (0..MOVING).map(move |number| format!("{by}-{number}")))
 }
 
 /// How many stories are told: more, if `SIMULATION_SEEDS` says so.

@@ -10,7 +10,7 @@ use apiserver::place::{ObjectRef, Workspace};
 use apiserver::resources::Resources;
 use apiserver::strategy::Part;
 use hanse::apis::definitions::{self, CELLS, COPIES, PLACEMENTS, RULES};
-use hanse::dialects::{Book, native};
+use hanse::dialects::{Book, karmada, native};
 use hanse::fleet::api::{CellApi, CellError};
 use hanse::fleet::{self, Access, Connect, Ledger, Pace};
 use hanse::scheduler::controller::{self as scheduler, Rulebook};
@@ -23,12 +23,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 use storage::{Options, Store};
+use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub(crate) type Resource = (&'static str, &'static str, &'static str);
 pub(crate) const NAMESPACES: Resource = ("", "v1", "namespaces");
 pub(crate) const CONFIG_MAPS: Resource = ("", "v1", "configmaps");
+
+const POLICIES: Resource = ("policy.karmada.io", "v1alpha1", "propagationpolicies");
+const SCRIPTS: Resource = ("config.karmada.io", "v1alpha1", "resourceinterpretercustomizations");
 
 const HUB: &str = "hub";
 
@@ -52,7 +56,31 @@ pub(crate) struct World {
     pub(crate) workspace: Workspace,
     pub(crate) cells: BTreeMap<String, FakeCell>,
     clock: Arc<AtomicI64>,
-    running: Option<(TaskTracker, CancellationToken)>,
+    running: Option<Running>,
+}
+
+/// The controllers, on threads of their own, so that they can be killed in the middle of anything.
+struct Running {
+    runtime: Runtime,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Running {
+    /// What it is in the middle of is never finished.
+    async fn end(self) {
+        let ended = tokio::task::spawn_blocking(move || self.runtime.shutdown_timeout(PATIENCE));
+        ended.await.expect("the threads end");
+    }
+}
+
+/// A runtime must not be dropped where others wait.
+impl Drop for World {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.runtime.shutdown_background();
+        }
+    }
 }
 
 impl World {
@@ -70,6 +98,7 @@ impl World {
             },
         );
         let given = native::definitions::definitions().into_iter().chain(definitions::all());
+        let given = given.chain(karmada::definitions::definitions());
         let given = given.map(|definition| Object::try_from(definition).unwrap());
         let catalog = Catalog::given(&Arc::new(Catalog::builtin()), given);
         let resources = Resources::new(store, Arc::new(catalog), ambient);
@@ -127,6 +156,8 @@ impl World {
     }
 
     pub(crate) fn start(&mut self) {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let entered = runtime.enter();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let client = |name: &str| Client::as_system(self.resources.clone(), name);
         let book: Arc<dyn Rulebook> = Arc::new(Book::default());
@@ -138,18 +169,80 @@ impl World {
         scheduler::start(&client("scheduler"), HUB, &book, &tasks, &stop);
         syncer::start(&client("syncer"), HUB, &book, (&fleet, &ledger), &tasks, &stop);
         tasks.close();
-        self.running = Some((tasks, stop));
+        drop(entered);
+        self.running = Some(Running { runtime, tasks, stop });
     }
 
     pub(crate) async fn stop(&mut self) {
-        if let Some((tasks, stop)) = self.running.take() {
-            stop.cancel();
-            tokio::time::timeout(PATIENCE, tasks.wait()).await.expect("the controllers end");
+        if let Some(running) = self.running.take() {
+            running.stop.cancel();
+            tokio::time::timeout(PATIENCE, running.tasks.wait()).await.expect("the controllers end");
+            running.end().await;
+        }
+    }
+
+    /// Ends whatever runs, wherever it is.
+    pub(crate) async fn kill(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.end().await;
         }
     }
 
     pub(crate) fn at(&self, resource: Resource, namespace: Option<&str>, name: &str) -> ObjectRef {
         self.client.at(resource, &self.workspace, namespace).unwrap().object(name)
+    }
+
+    /// What goes everywhere says this there from now on, besides what it says here.
+    pub(crate) async fn add_everywhere(&self, value: Option<&str>) {
+        let added = |value: &str| {
+            let patch = json!([{ "path": "/data/w", "operator": "add", "value": value }]);
+            json!([{ "overriders": { "plaintext": patch } }])
+        };
+        let patch = json!({ "spec": { "overrides": value.map(added) } });
+        self.client.merge(&self.at(RULES, None, "all"), Part::Main, &patch).await.unwrap();
+    }
+
+    /// Policies of Karmada that send ConfigMaps with the label `go` to one cell, which they leave when it is tainted or
+    /// silent: one of them takes the old copy back before there is a new one, the other after.
+    pub(crate) async fn choose_and_move(&self) {
+        for (name, purge) in [("directly", "Directly"), ("gracefully", "Gracefully")] {
+            let selectors = json!([{ "apiVersion": "v1", "kind": "ConfigMap",
+                "labelSelector": { "matchLabels": { "go": name } } }]);
+            let placement = json!({
+                "clusterAffinity": { "labelSelector": { "matchExpressions": [{ "key": "off", "operator": "DoesNotExist" }] } },
+                "spreadConstraints": [{ "spreadByField": "cluster", "minGroups": 1, "maxGroups": 1 }],
+            });
+            let spec = json!({ "resourceSelectors": selectors, "placement": placement,
+                "failover": { "cluster": { "purgeMode": purge } } });
+            self.make(POLICIES, Some("n"), json!({ "metadata": { "name": name }, "spec": spec })).await;
+        }
+    }
+
+    /// For how long the policies let their objects stay in a tainted cell: not at all, so many seconds, or for ever.
+    pub(crate) async fn tolerate(&self, seconds: Option<u64>, tolerated: bool) {
+        let toleration = json!({ "key": "down", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds });
+        let tolerations = if tolerated { json!([toleration]) } else { json!(null) };
+        for name in ["directly", "gracefully"] {
+            let patch = json!({ "spec": { "placement": { "clusterTolerations": tolerations } } });
+            let _ = self.client.merge(&self.at(POLICIES, Some("n"), name), Part::Main, &patch).await;
+        }
+    }
+
+    /// ConfigMaps are interpreted by scripts from now on, or no more.
+    pub(crate) async fn script(&self, scripted: bool) {
+        if !scripted {
+            return self.delete(SCRIPTS, None, "maps").await;
+        }
+        let script = |text: &str| json!({ "luaScript": text });
+        let customizations = json!({
+            "healthInterpretation": script("function InterpretHealth(observed) return observed.data ~= nil end"),
+            "retention": script("function Retain(desired, observed) return desired end"),
+        });
+        let target = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
+        let spec = json!({ "target": target, "customizations": customizations });
+        let place = self.client.at(SCRIPTS, &self.workspace, None).unwrap();
+        // It may be there.
+        let _ = self.client.create(&place, json!({ "metadata": { "name": "maps" }, "spec": spec })).await;
     }
 
     pub(crate) async fn make(&self, resource: Resource, namespace: Option<&str>, tree: Value) -> Object {
@@ -159,7 +252,12 @@ impl World {
 
     /// A ConfigMap in `n` that goes everywhere.
     pub(crate) async fn send(&self, name: &str, value: &str) {
-        let metadata = json!({ "name": name, "labels": { "go": "everywhere" } });
+        self.send_by("everywhere", name, value).await;
+    }
+
+    /// A ConfigMap in `n` that goes where the rule for this label says.
+    pub(crate) async fn send_by(&self, label: &str, name: &str, value: &str) {
+        let metadata = json!({ "name": name, "labels": { "go": label } });
         let place = self.client.at(CONFIG_MAPS, &self.workspace, Some("n")).unwrap();
         // It may be there, on its way out.
         let _ = self.client.create(&place, json!({ "metadata": metadata, "data": { "v": value } })).await;
@@ -204,14 +302,30 @@ impl World {
         let mut wrong: Vec<String> = audit(&evidence).iter().map(ToString::to_string).collect();
         let sources = self.list(CONFIG_MAPS).await;
         wrong.extend(evidence.copies.iter().filter_map(doubt));
-        let cells = self.list(CELLS).await;
+        let (cells, rules) = (self.list(CELLS).await, self.list(RULES).await);
+        let all = rules.iter().find(|rule| rule["metadata"]["name"] == "all");
+        let added = all.map(|rule| rule["spec"]["overrides"][0]["overriders"]["plaintext"][0]["value"].clone());
+        let added = added.unwrap_or_default();
         for (name, cell) in &self.cells {
             let known = cells.iter().find(|cell| cell["metadata"]["name"] == name.as_str());
             let off = known.is_none_or(|cell| !cell["metadata"]["labels"]["off"].is_null());
             let sources = if off { &[] } else { sources.as_slice() };
-            wrong.extend(differences(name, &cell.objects(), sources));
+            wrong.extend(differences(name, &cell.objects(), sources, &added));
         }
+        wrong.extend(sources.iter().filter(|source| is_moving(source)).filter_map(|source| self.misplaced(source)));
         wrong
+    }
+
+    /// Whether an object that goes to one cell is elsewhere, or something else.
+    fn misplaced(&self, source: &Value) -> Option<String> {
+        let name = source["metadata"]["name"].as_str().unwrap();
+        let holders = self.holders(name);
+        let says = |cell: &FakeCell| {
+            let objects = cell.objects();
+            objects.iter().any(|(place, object)| place[3] == name && object["data"]["v"] == source["data"]["v"])
+        };
+        let right = holders.len() == 1 && says(&self.cells[&holders[0]]);
+        (!right).then(|| format!("{name} should be in one cell and say {}, and is in {holders:?}", source["data"]["v"]))
     }
 
     pub(crate) async fn converged(&self) {
@@ -233,17 +347,22 @@ fn marked(cell: &FakeCell) -> Vec<Found> {
     cell.objects().into_iter().filter(ours).map(found).collect()
 }
 
-/// What a cell holds beside what it should.
-fn differences(name: &str, objects: &BTreeMap<Place, Value>, sources: &[Value]) -> Vec<String> {
-    let maps: BTreeMap<&str, &Value> = objects
+/// Whether an object goes to one cell, which it may have to leave.
+fn is_moving(object: &Value) -> bool {
+    ["directly", "gracefully"].iter().any(|label| object["metadata"]["labels"]["go"] == *label)
+}
+
+/// What a cell holds of what goes everywhere beside what it should; `added` is what is said there alone.
+fn differences(name: &str, objects: &BTreeMap<Place, Value>, sources: &[Value], added: &Value) -> Vec<String> {
+    let maps: BTreeMap<&str, (&Value, &Value)> = objects
         .iter()
-        .filter(|(place, _)| place[1] == "configmaps")
-        .map(|(place, object)| (place[3].as_str(), &object["data"]["v"]))
+        .filter(|(place, object)| place[1] == "configmaps" && !is_moving(object))
+        .map(|(place, object)| (place[3].as_str(), (&object["data"]["v"], &object["data"]["w"])))
         .collect();
-    let wanted: BTreeMap<&str, &Value> = sources
+    let wanted: BTreeMap<&str, (&Value, &Value)> = sources
         .iter()
         .filter(|source| source["metadata"]["labels"]["go"] == "everywhere")
-        .map(|source| (source["metadata"]["name"].as_str().unwrap(), &source["data"]["v"]))
+        .map(|source| (source["metadata"]["name"].as_str().unwrap(), (&source["data"]["v"], added)))
         .collect();
     if maps == wanted { Vec::new() } else { vec![format!("{name} holds {maps:?} and should hold {wanted:?}")] }
 }

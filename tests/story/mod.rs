@@ -2,6 +2,8 @@
 //! to the end on a whole server whose cells are workspaces of its own.
 
 mod clusters;
+mod hazards;
+mod scripts;
 mod shared;
 mod stage;
 mod views;

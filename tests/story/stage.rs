@@ -29,6 +29,11 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn start() -> Self {
+        Self::with_hazards(false).await
+    }
+
+    /// A server on which policies of Karmada do harm where they do in Karmada, or do not.
+    pub(crate) async fn with_hazards(karmada_hazards: bool) -> Self {
         let dir = TempDir::new().unwrap();
         let config = Config {
             place: Place::Memory,
@@ -42,6 +47,7 @@ impl Stage {
             limits: LimitFlags::default(),
             authorization: AuthorizationFlags::default(),
             aggregated: AggregatedFlags::default(),
+            karmada_hazards,
         };
         let server = Server::start(config).await.unwrap();
         let text = std::fs::read_to_string(server.kubeconfig()).unwrap();

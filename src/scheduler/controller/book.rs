@@ -26,10 +26,16 @@ pub struct Concern {
 
 /// All rules there are, of whatever dialect. Asked for often: answers come from memory.
 pub trait Rulebook: Send + Sync + 'static {
-    /// Everything will be told anew.
+    /// Everything will be told anew. Until all of it was, the answers are those of before.
     fn forget(&self);
 
-    /// Another number whenever something else may be answered than before.
+    /// Everything there was has been told.
+    fn caught_up(&self);
+
+    /// Whether everything was told at least once. Before that there are rules that nobody knows of.
+    fn is_whole(&self) -> bool;
+
+    /// Another number whenever something else may be answered than before; it is there before the other answer.
     fn edition(&self) -> u64;
 
     /// Whether rules are made of this resource.

@@ -55,8 +55,9 @@ pub fn start(client: &Client, hub: &str, book: &Arc<dyn Rulebook>, tasks: &TaskT
     let index = Arc::new(Mutex::new(Index::default()));
     let told = Arc::default();
     tasks.spawn(rules::controller(client, book, &index, &told).run(stop.clone()));
-    let (book, since) = (book.clone(), Revision::ZERO);
-    let source = Everything { client: client.clone(), book: book.clone(), index: index.clone(), rules: told, since };
+    let (book, since, draft) = (book.clone(), Revision::ZERO, None);
+    let known = index.clone();
+    let source = Everything { client: client.clone(), book: book.clone(), index: known, draft, rules: told, since };
     let scheduler = Scheduler { client: client.clone(), hub: hub.to_owned(), book, index };
     let controller = Controller::new(scheduler).source(source).workers(DECIDED_AT_ONCE);
     tasks.spawn(controller.run(stop.clone()));

@@ -13,7 +13,7 @@ use apiserver::error::ApiError;
 use apiserver::keyspace::{self, Parts};
 use apiserver::object::{Object, Peek};
 use apiserver::place::{Collection, Workspace};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +26,10 @@ const DEFINITIONS: (&str, &str, &str) = ("apiextensions.k8s.io", "v1", "customre
 pub(super) struct Everything {
     pub(super) client: Client,
     pub(super) book: Arc<dyn Rulebook>,
+    /// What is decided by.
     pub(super) index: Arc<Mutex<Index>>,
+    /// What is told anew. While it is, nothing new is decided, and whoever is deciding still finds all that was known.
+    pub(super) draft: Option<Mutex<Index>>,
     /// Rules of which there is something to tell.
     pub(super) rules: Arc<Mailbox<RuleId>>,
     /// The revision of what there was to begin with.
@@ -37,7 +40,8 @@ impl Source for Everything {
     type Key = Key;
 
     fn follow(&mut self) -> Result<Follow, ReadError> {
-        *self.index.lock() = Index::default();
+        self.index.lock().complete = false;
+        self.draft = Some(Mutex::default());
         self.book.forget();
         let follow = self.client.follow_all()?;
         self.since = follow.since();
@@ -47,12 +51,15 @@ impl Source for Everything {
     fn keys(&mut self, seen: &Seen) -> Vec<Key> {
         let keys = self.concerned(seen);
         // Whoever is woken finds in the index what woke them.
-        self.index.lock().revision = seen.revision;
+        self.learning().revision = seen.revision;
         keys
     }
 
     fn caught_up(&mut self) {
+        self.book.caught_up();
+        let told = self.draft.take().map(Mutex::into_inner);
         let mut index = self.index.lock();
+        *index = told.unwrap_or_else(|| std::mem::take(&mut *index));
         (index.complete, index.revision) = (true, self.since);
     }
 }
@@ -71,6 +78,11 @@ fn object(version: Option<&Version>) -> Option<Object> {
 }
 
 impl Everything {
+    /// Where what is told is written.
+    fn learning(&self) -> MutexGuard<'_, Index> {
+        self.draft.as_ref().unwrap_or(&self.index).lock()
+    }
+
     fn concerned(&self, seen: &Seen) -> Vec<Key> {
         let Some(parts) = keyspace::parse(&seen.key) else { return Vec::new() };
         let workspace = Workspace::new(parts.workspace);
@@ -97,7 +109,7 @@ impl Everything {
     fn of_copy(&self, workspace: &Workspace, seen: &Seen) -> Option<Key> {
         let copy = seen.now.as_ref().or(seen.before.as_ref())?;
         let uid = Peek::new(copy).text(&["spec", "source", "uid"])?;
-        let mut index = self.index.lock();
+        let mut index = self.learning();
         index.learn_copy(&uid, seen.before.is_some(), seen.now.is_some());
         let minds = index.minds(&uid);
         drop(index);
@@ -111,7 +123,7 @@ impl Everything {
         if parts.group == DEFINITIONS.0 && parts.resource == DEFINITIONS.2 {
             self.learn_kind(version);
         }
-        let index = self.index.lock();
+        let index = self.learning();
         let known = index.is_placed(&seen.key) || index.followers.is_followed(&seen.key);
         drop(index);
         if !known && !self.book.selects(parts.group, &kind) {
@@ -128,12 +140,12 @@ impl Everything {
     fn learn_kind(&self, definition: &Version) {
         let word = |path: &[&str]| Peek::new(definition).text(path).unwrap_or_default();
         let names = (word(&["spec", "group"]), word(&["spec", "names", "kind"]), word(&["spec", "names", "plural"]));
-        self.index.lock().learn_kind(&names.0, &names.1, &names.2);
+        self.learning().learn_kind(&names.0, &names.1, &names.2);
     }
 
     fn of_cell(&self, workspace: &Workspace, name: &str, seen: &Seen) -> Vec<Key> {
         let cell = object(seen.now.as_ref()).map(|cell| self.book.cell(&cell));
-        let mut index = self.index.lock();
+        let mut index = self.learning();
         match index.learn_cell(workspace, name, cell) {
             CellChange::Nothing => Vec::new(),
             CellChange::Room => index.short(),
@@ -154,7 +166,7 @@ impl Everything {
         let minds =
             record.as_ref().is_some_and(|record| record.pointer(&["spec", "minds"]) == Some(&Value::Bool(true)));
         let is_short = record.as_ref().is_some_and(|record| record.items(&["status", "troubles"]).any(is_short));
-        let mut index = self.index.lock();
+        let mut index = self.learning();
         index.learn_short(&source, is_short);
         index.learn_minding(uid, minds);
         index.learn_placement(&source, uid, seen.now.is_some());
@@ -206,7 +218,7 @@ impl Everything {
         resource: Option<&Arc<ResourceDef>>,
     ) -> Vec<Result<Scan, ApiError>> {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        let mut plurals: BTreeSet<String> = self.index.lock().plurals_of(group, kind).into_iter().collect();
+        let mut plurals: BTreeSet<String> = self.learning().plurals_of(group, kind).into_iter().collect();
         plurals.extend(resource.map(|resource| resource.stored.plural.clone()));
         plurals.iter().map(|plural| self.client.scan_named(group, plural)).collect()
     }

@@ -18,6 +18,7 @@ use crate::apis::kinds::Health;
 use crate::scheduler::rule::StatusUp;
 use serde_json::Value;
 use serde_json::json;
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 /// What one cell says.
@@ -70,12 +71,16 @@ pub struct Manner<'a> {
 }
 
 /// The whole new status of the source; equal to the old one if there is nothing new. `cells` in any order.
-pub fn reduce(source: &Value, cells: &[CellStatus], manner: &Manner<'_>) -> Result<Value, InterpretError> {
+pub fn reduce<C: Borrow<CellStatus>>(
+    source: &Value,
+    cells: &[C],
+    manner: &Manner<'_>,
+) -> Result<Value, InterpretError> {
     let before = source.get("status").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    let mut cells: Vec<&CellStatus> = cells.iter().map(Borrow::borrow).collect();
     if *manner.up == StatusUp::Off || cells.iter().all(|cell| cell.status.is_none()) {
         return Ok(before);
     }
-    let mut cells: Vec<&CellStatus> = cells.iter().collect();
     cells.sort_by(|a, b| a.cell.cmp(&b.cell));
     if *manner.up == StatusUp::Known {
         let items = cells.iter().map(|cell| cell.item()).collect();

@@ -90,6 +90,7 @@ impl Source for Dispatch {
                 (GROUP, resource) if resource == PLACEMENTS.2 => self.of_placement(parts, seen),
                 (GROUP, resource) if resource == CELLS.2 => self.of_cell(parts, seen),
                 ("", "namespaces") => self.of_namespace(seen),
+                DEFINITIONS => self.of_definition(parts, seen),
                 _ => {}
             }
             self.of_source(seen);
@@ -218,21 +219,48 @@ impl Dispatch {
         }
     }
 
-    fn of_source(&self, seen: &Seen) {
-        let told_only = match (&seen.before, &seen.now) {
-            (Some(before), Some(now)) => !change::of_what_is_asked_for(Peek::new(before), Peek::new(now)),
-            _ => false,
+    /// What is stored is read as its definition says: what is of a kind that was changed may be something else by now.
+    fn of_definition(&self, parts: Parts<'_>, seen: &Seen) {
+        let Some((plural, group)) = parts.name.split_once('.').filter(|_| !is_told_only(seen)) else { return };
+        let is_of = |key: &Key| {
+            keyspace::parse(key).is_some_and(|source| {
+                (source.workspace, source.group, source.resource) == (parts.workspace, group, plural)
+            })
         };
         let wanted = self.post.wanted.lock();
-        let Some(placements) = wanted.by_source.get(&seen.key) else { return };
+        for (_, placements) in wanted.by_source.iter().filter(|(key, _)| is_of(key)) {
+            self.wake_placed(&wanted, placements, |_| true);
+        }
+    }
+
+    fn of_source(&self, seen: &Seen) {
+        let wanted = self.post.wanted.lock();
+        if let Some(placements) = wanted.by_source.get(&seen.key) {
+            let told_only = is_told_only(seen);
+            self.wake_placed(&wanted, placements, |known| known.status_down || !told_only);
+        }
+    }
+
+    fn wake_placed(
+        &self,
+        wanted: &Wanted,
+        placements: &BTreeSet<(Workspace, String)>,
+        concerned: impl Fn(&Known) -> bool,
+    ) {
         for key in placements {
-            let Some(known) = wanted.placements.get(key).filter(|known| known.status_down || !told_only) else {
-                continue;
-            };
-            for cell in &known.cells {
+            let known = wanted.placements.get(key).filter(|known| concerned(known));
+            for cell in known.into_iter().flat_map(|known| &known.cells) {
                 self.post.put(cell, records::id(&key.0, &key.1, cell));
             }
         }
+    }
+}
+
+/// Whether only the status of an object changed.
+fn is_told_only(seen: &Seen) -> bool {
+    match (&seen.before, &seen.now) {
+        (Some(before), Some(now)) => !change::of_what_is_asked_for(Peek::new(before), Peek::new(now)),
+        _ => false,
     }
 }
 

@@ -11,6 +11,7 @@ mod namespace;
 mod recipe;
 mod records;
 mod report;
+mod said;
 mod step;
 mod supervise;
 mod told;

@@ -7,6 +7,7 @@ use crate::fleet::CellId;
 use crate::scheduler::controller::{staying_in, targets_of};
 use crate::scheduler::{Target, Terms};
 use crate::syncer::Origin;
+use apiserver::catalog::ResourceDef;
 use apiserver::object::Object;
 use apiserver::place::{ObjectRef, Workspace};
 use bytes::Bytes;
@@ -25,6 +26,8 @@ pub(super) struct MadeOf {
     pub(super) placement: Bytes,
     pub(super) source: Bytes,
     pub(super) namespace: Option<Bytes>,
+    /// What was stored is read as this says; a definition that was changed is another one.
+    pub(super) resource: Arc<ResourceDef>,
     /// Of the rules.
     pub(super) edition: u64,
     pub(super) origin: Origin,
@@ -40,6 +43,7 @@ impl MadeOf {
         self.edition == now.edition
             && self.origin == now.origin
             && namespaces
+            && Arc::ptr_eq(&self.resource, &now.resource)
             && same(&self.placement, &now.placement)
             && same(&self.source, &now.source)
     }
@@ -199,6 +203,7 @@ impl<T> Shelves<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use apiserver::catalog::Catalog;
 
     #[test]
     fn what_is_used_stays_and_the_rest_makes_room() {
@@ -223,11 +228,13 @@ mod tests {
     #[test]
     fn whatever_it_was_made_of_ends_it_when_it_changes() {
         let bytes = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+        let resource = || Catalog::builtin().find("", "v1", "secrets").unwrap().clone();
         let origin = |workspace: &str| Origin { owner: "hub".to_owned(), workspace: workspace.to_owned() };
         let known = MadeOf {
             placement: bytes("p"),
             source: bytes("s"),
             namespace: Some(bytes("n")),
+            resource: resource(),
             edition: 1,
             origin: origin("root:a"),
         };
@@ -237,6 +244,7 @@ mod tests {
             MadeOf { source: bytes("s"), ..known.clone() },
             MadeOf { namespace: Some(bytes("n")), ..known.clone() },
             MadeOf { namespace: None, ..known.clone() },
+            MadeOf { resource: resource(), ..known.clone() },
             MadeOf { edition: 2, ..known.clone() },
             MadeOf { origin: origin("root:b"), ..known.clone() },
         ];

@@ -10,6 +10,7 @@ use apiserver::object::Object;
 use apiserver::place::{Collection, ObjectRef, Workspace};
 use apiserver::strategy::Part;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Says that an object was there before us, and is not ours.
 pub(super) const FOUND: &str = "Found";
@@ -46,13 +47,12 @@ pub(super) fn placement_place(client: &Client, workspace: &Workspace, uid: &str)
     Ok(client.at(PLACEMENTS, workspace, None)?.object(uid))
 }
 
-/// Whether a placement wants something in a cell: for good, or until the object has left it.
-pub(super) fn is_wanted(placement: &Object, cell: &CellId) -> bool {
-    let mut cells = placement.items(&["spec", "cells"]);
-    let is_target =
-        |entry: &Value| entry["name"] == cell.name.as_str() && entry["workspace"] == cell.workspace.as_str();
-    let this = (cell.workspace.as_str(), cell.name.as_str());
-    cells.any(is_target) || staying_in(placement).any(|stays| stays == this)
+/// Where a placement wants something: for good, or until the object has left the cell.
+pub(super) fn wanted_in(placement: &Object) -> BTreeSet<CellId> {
+    let word = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+    let targets = placement.items(&["spec", "cells"]);
+    let targets = targets.map(|entry| CellId::new(&word(entry, "workspace"), &word(entry, "name")));
+    targets.chain(staying_in(placement).map(|(workspace, name)| CellId::new(workspace, name))).collect()
 }
 
 /// The cells that a copy has to be gone from before others are made.

@@ -1,11 +1,13 @@
 //! Tells the source of copies how they are doing: one status out of what many cells say, and why it is not everywhere.
 
+use super::recipe::Kept;
 use super::records;
+use super::said::{self, Said};
+use super::worker::LEARNING;
 use crate::apis::Kind;
 use crate::apis::interpret::InterpretError;
-use crate::apis::kinds::Health;
 use crate::controller::{Action, Controller, Mailbox, Reconciler};
-use crate::fleet::Ledger;
+use crate::fleet::{CopyFacts, Ledger};
 use crate::scheduler::Terms;
 use crate::scheduler::controller::Rulebook;
 use crate::syncer::reduce::{CellStatus, Manner, reduce};
@@ -17,6 +19,7 @@ use apiserver::strategy::Part;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use storage::Revision;
 
 /// Sources that are told of at once: enough to fill a commit.
 const TOLD_AT_ONCE: usize = 32;
@@ -38,7 +41,8 @@ pub(super) fn controller(
     ledger: &Arc<Ledger>,
     mailbox: &Arc<Mailbox<SourceId>>,
 ) -> Controller<Reporter> {
-    let reporter = Reporter { client: client.clone(), book: book.clone(), ledger: ledger.clone() };
+    let (client, book, ledger) = (client.clone(), book.clone(), ledger.clone());
+    let reporter = Reporter { client, book, ledger, said: Kept::default() };
     Controller::new(reporter).mailbox(mailbox).workers(TOLD_AT_ONCE)
 }
 
@@ -46,6 +50,8 @@ pub(super) struct Reporter {
     client: Client,
     book: Arc<dyn Rulebook>,
     ledger: Arc<Ledger>,
+    /// What was told of late.
+    said: Kept<Said>,
 }
 
 impl Reconciler for Reporter {
@@ -56,6 +62,10 @@ impl Reconciler for Reporter {
     }
 
     async fn reconcile(&self, (workspace, uid): &SourceId) -> Result<Action, ApiError> {
+        // What some cells say, or by some of the rules, is not what they say together.
+        if !self.ledger.knows(Revision::ZERO) || !self.book.is_whole() {
+            return Ok(Action::After(LEARNING));
+        }
         let place = records::placement_place(&self.client, workspace, uid)?;
         let Some(bytes) = self.client.glance(&place)? else { return Ok(Action::Done) };
         let named: Value = Peek::of(&bytes).value(&["spec", "source"]).unwrap_or_default();
@@ -79,7 +89,7 @@ impl Reconciler for Reporter {
 impl Reporter {
     /// Writes the status that the cells say together, unless it is written already.
     async fn tell(&self, at: &ObjectRef, source: Object, placement: &Object) -> Result<(), ApiError> {
-        let cells = self.said(at.workspace(), source.uid(), placement).await?;
+        let cells = self.said(at.workspace(), source.uid(), placement)?;
         let tree = Value::from(source);
         let rules: Vec<_> = self.book.rules_for(at.workspace(), &tree).into_iter().map(|bound| bound.rule).collect();
         let terms = Terms::of(&rules);
@@ -105,26 +115,24 @@ impl Reporter {
         }
     }
 
-    async fn said(&self, workspace: &Workspace, uid: &str, placement: &Object) -> Result<Vec<CellStatus>, ApiError> {
-        let mut cells = Vec::new();
-        for id in self.ledger.of_source(uid) {
-            let Some(facts) = self.ledger.facts(&id).filter(|_| id.workspace == *workspace) else { continue };
-            if !records::is_wanted(placement, &facts.cell) {
-                continue;
+    fn said(
+        &self,
+        workspace: &Workspace,
+        uid: &str,
+        placement: &Object,
+    ) -> Result<Vec<Arc<CellStatus>>, ApiError> {
+        let (wanted, mut found) = (records::wanted_in(placement), Vec::new());
+        for id in self.ledger.of_source(uid).into_iter().filter(|id| id.workspace == *workspace) {
+            let facts = self.ledger.facts(&id);
+            let Some(CopyFacts { cell, .. }) = facts.filter(|facts| wanted.contains(&facts.cell)) else { continue };
+            if let Some(record) = self.client.glance(&records::place(&self.client, &id)?)? {
+                found.push((id.name, cell.name, record));
             }
-            let Some(record) = records::get(&self.client, &id).await? else { continue };
-            let number = |key: &str| record.pointer(&["status", key]).and_then(Value::as_i64).unwrap_or_default();
-            cells.push(CellStatus {
-                cell: facts.cell.name,
-                status: record.pointer(&["status", "observed"]).cloned(),
-                generation: number("cellGeneration"),
-                source_generation: number("generation"),
-                applied: record.text(&["status", "applied"]) == "True",
-                message: record.text(&["status", "message"]).to_owned(),
-                health: Health::named(record.text(&["status", "health"])),
-            });
         }
-        Ok(cells)
+        let before = self.said.get(workspace, uid);
+        let said = Arc::new(Said::of(found.into_iter(), before.as_deref(), said::read));
+        self.said.keep(workspace, uid, &said, said.weight());
+        Ok(said.cells())
     }
 
     /// An event for each trouble, once.

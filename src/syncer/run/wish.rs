@@ -143,10 +143,12 @@ impl Wishes {
         let edition = self.book.edition();
         let origin = self.origin(workspace);
         if let Some(known) = self.recipes.get(workspace, uid)
-            && let Some(source) = self.client.glance(&known.at)?
+            && let Some(at) = records::source_place(&self.client, workspace, &known.named)
+            && let Some(source) = self.client.glance(&at)?
         {
+            let (placement, origin, resource) = (placement.clone(), origin.clone(), at.resource().clone());
             let namespace = known.namespace_at.as_ref().map(|at| self.client.glance(at)).transpose()?.flatten();
-            let now = MadeOf { placement: placement.clone(), source, namespace, edition, origin: origin.clone() };
+            let now = MadeOf { placement, source, namespace, resource, edition, origin };
             if known.made_of.is_still(&now) {
                 return Ok(Some(known));
             }
@@ -162,7 +164,8 @@ impl Wishes {
             return Ok(None);
         }
         let (namespace, told) = namespace.map(|(at, told, found)| ((at, found), told)).unzip();
-        let made_of = MadeOf { placement, source: stored, namespace: told, edition, origin };
+        let resource = at.resource().clone();
+        let made_of = MadeOf { placement, source: stored, namespace: told, resource, edition, origin };
         let terms = self.terms(workspace, &source, &decision);
         let interpreter = self.book.interpreter(workspace, &Kind::of(&source));
         let recipe = Recipe::new(&decision, Ingredients { made_of, at, source, namespace, terms, interpreter });

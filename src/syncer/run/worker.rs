@@ -26,7 +26,7 @@ use storage::Revision;
 const RECHECK: Duration = Duration::from_secs(5);
 
 /// How soon a copy is looked at again while it is still being learnt what is where.
-const LEARNING: Duration = Duration::from_millis(20);
+pub(super) const LEARNING: Duration = Duration::from_millis(20);
 
 /// Works on one cell.
 pub(super) struct Worker {
@@ -57,7 +57,7 @@ impl Reconciler for Worker {
     }
 
     async fn reconcile(&self, id: &CopyId) -> Result<Action, ApiError> {
-        if !self.ledger.knows(Revision::ZERO) {
+        if !self.ledger.knows(Revision::ZERO) || !self.wishes.book.is_whole() {
             return Ok(Action::After(LEARNING));
         }
         if self.waits_for_watch(id) {

@@ -25,6 +25,7 @@ use shown::Origin;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
+use storage::Revision;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -152,6 +153,7 @@ impl Shared {
     async fn show(&self, born: &Born, object: &Value) -> Result<Action, ApiError> {
         let (because, owner) = match self.owner(object).await? {
             Owner::Soon => return Ok(Action::After(OWNER_SOON)),
+            Owner::Nobody if !self.ledger.knows(Revision::ZERO) => return Ok(Action::After(OWNER_SOON)),
             Owner::Nobody => return self.hide(born).await.map(|()| Action::Done),
             Owner::Copy(because, owner) => (because, owner),
         };
