@@ -272,6 +272,10 @@ async fn tell(seed: u64) {
         world.relabel(name, false).await;
         world.taint(name, false).await;
     }
+    let ready = async |world: &World| {
+        world.list(CELLS).await.iter().all(|cell| cell["status"]["conditions"][0]["status"] == "True")
+    };
+    world.until("all cells answer", ready).await;
     // Whatever waits until its time is up waits no more, and is looked at.
     world.jump(10_000_000);
     let names = || (0..EVERYWHERE).map(|number| format!("o{number}")).chain(moving());
@@ -282,6 +286,8 @@ async fn tell(seed: u64) {
     for name in names() {
         world.delete(CONFIG_MAPS, Some("n"), &name).await;
     }
+    // It stays in cells for as long as it is here.
+    world.delete(NAMESPACES, None, "n").await;
     world.until("nothing is left anywhere", is_empty).await;
     world.stop().await;
 }
@@ -291,9 +297,11 @@ fn moving() -> impl Iterator<Item = String> {
     ["directly", "gracefully"].into_iter().flat_map(|by| (0..MOVING).map(move |number| format!("{by}-{number}")))
 }
 
-/// How many stories are told: more, if `SIMULATION_SEEDS` says so.
-fn seeds() -> u64 {
-    std::env::var("SIMULATION_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
+/// Which stories are told: more, if `SIMULATION_SEEDS` says so, beginning with `SIMULATION_FIRST`.
+fn seeds() -> impl Iterator<Item = u64> {
+    let said = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let first = said("SIMULATION_FIRST").unwrap_or(1);
+    first..first + said("SIMULATION_SEEDS").unwrap_or(12)
 }
 
 /// Stories that are told at once: most of the time they wait for each other's turn.
@@ -301,11 +309,27 @@ const AT_ONCE: usize = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_happens_in_the_end_everything_is_where_it_should_be() {
-    let told = stream::iter(1..=seeds()).map(|seed| async move {
+    let told = stream::iter(seeds()).map(|seed| async move {
         let told = tokio::spawn(tell(seed)).await;
         assert!(told.is_ok(), "seed {seed} ends badly");
     });
     told.buffer_unordered(AT_ONCE).collect::<()>().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_namespace_is_in_a_cell_by_its_own_name_and_by_another_if_rules_want_both() {
+    let mut world = World::new(10, &["a"]).await;
+    world.choose_and_move().await;
+    world.send("x", "1").await;
+    world.send_by("directly", "y", "1").await;
+    world.converged().await;
+    assert_eq!(world.cells["a"].objects().len(), 4, "two objects, each in a namespace of its own");
+    for name in ["x", "y"] {
+        world.delete(CONFIG_MAPS, Some("n"), name).await;
+    }
+    let left = async |world: &World| world.cells["a"].objects().len() == 1;
+    world.until("the namespace that was made for the one is gone, the other has the name of its source", left).await;
+    world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

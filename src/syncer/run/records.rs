@@ -29,9 +29,25 @@ pub(super) fn id(workspace: &Workspace, source: &str, cell: &CellId) -> CopyId {
     CopyId { workspace: workspace.clone(), name }
 }
 
+/// What the records of namespaces begin with that are called otherwise in cells than here: by other rules they may be in
+/// the same cells by their own names, too.
+const MAPPED: &str = "ns-";
+
+/// The record of a namespace in a cell, where it is called `in_cell`.
+pub(super) fn namespace_id(workspace: &Workspace, namespace: (&str, &str), in_cell: &str, cell: &CellId) -> CopyId {
+    let (name, uid) = namespace;
+    if name == in_cell { id(workspace, uid, cell) } else { id(workspace, &format!("{MAPPED}{uid}"), cell) }
+}
+
 /// The UID of what a record is about.
 pub(super) fn source_of(id: &CopyId) -> &str {
-    id.name.split('.').next().unwrap_or_default()
+    let first = id.name.split('.').next().unwrap_or_default();
+    first.strip_prefix(MAPPED).unwrap_or(first)
+}
+
+/// The UID of what is placed, if that is why there is a record.
+pub(super) fn placed_by(id: &CopyId) -> Option<&str> {
+    (!id.name.starts_with(MAPPED)).then(|| source_of(id))
 }
 
 pub(super) fn place(client: &Client, id: &CopyId) -> Result<ObjectRef, ApiError> {

@@ -135,7 +135,7 @@ impl Wishes {
 
     /// What the cells of an object are sent, if it is placed and there.
     pub(super) async fn recipe(&self, id: &CopyId) -> Result<Option<Arc<Recipe>>, ApiError> {
-        let (workspace, uid) = (&id.workspace, records::source_of(id));
+        let (workspace, Some(uid)) = (&id.workspace, records::placed_by(id)) else { return Ok(None) };
         let Some(placement) = self.client.glance(&records::placement_place(&self.client, workspace, uid)?)? else {
             return Ok(None);
         };
@@ -239,7 +239,7 @@ impl Wishes {
         let (Some(namespace), Some(in_cell)) = (&wish.namespace, &wish.place.namespace) else { return Ok(()) };
         let meta = |key: &str| namespace["metadata"][key].as_str().unwrap_or_default();
         let (name, uid) = (meta("name"), meta("uid"));
-        let id = records::id(&id.workspace, uid, &session.cell);
+        let id = records::namespace_id(&id.workspace, (name, uid), in_cell, &session.cell);
         let source = json!({
             "apiVersion": "v1", "kind": "Namespace", "resource": "namespaces",
             "namespace": "", "name": name, "uid": uid,
