@@ -309,11 +309,10 @@ const AT_ONCE: usize = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_happens_in_the_end_everything_is_where_it_should_be() {
-    let told = stream::iter(seeds()).map(|seed| async move {
-        let told = tokio::spawn(tell(seed)).await;
-        assert!(told.is_ok(), "seed {seed} ends badly");
-    });
-    told.buffer_unordered(AT_ONCE).collect::<()>().await;
+    let told = stream::iter(seeds()).map(|seed| async move { (seed, tokio::spawn(tell(seed)).await.is_ok()) });
+    let told: Vec<(u64, bool)> = told.buffer_unordered(AT_ONCE).collect().await;
+    let badly: Vec<u64> = told.iter().filter(|(_, well)| !well).map(|(seed, _)| *seed).collect();
+    assert!(badly.is_empty(), "seeds {badly:?} end badly");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -312,7 +312,11 @@ impl World {
             let sources = if off { &[] } else { sources.as_slice() };
             wrong.extend(differences(name, &cell.objects(), sources, &added));
         }
-        wrong.extend(sources.iter().filter(|source| is_moving(source)).filter_map(|source| self.misplaced(source)));
+        for source in sources.iter().filter(|source| is_moving(source)) {
+            let decided = |placement: &&Value| placement["spec"]["source"]["uid"] == source["metadata"]["uid"];
+            let decided = evidence.placements.iter().find(decided).map(|placement| &placement["spec"]);
+            wrong.extend(self.misplaced(source).map(|misplaced| format!("{misplaced}: {decided:?}")));
+        }
         wrong
     }
 
