@@ -33,6 +33,8 @@ struct State {
     /// What is applied is, and nobody hears of it.
     mute: bool,
     requests: u64,
+    /// How often it was asked whether it is there.
+    probes: u64,
 }
 
 enum Fate {
@@ -131,6 +133,7 @@ impl FakeCell {
             cut_off: false,
             mute: false,
             requests: 0,
+            probes: 0,
         };
         Self { state: Arc::new(Mutex::new(state)), tick: watch::Sender::new(0), held: watch::Sender::new(false) }
     }
@@ -160,8 +163,24 @@ impl FakeCell {
         self.state.lock().requests
     }
 
+    /// How often it was asked whether it is there.
+    pub(crate) fn probes(&self) -> u64 {
+        self.state.lock().probes
+    }
+
     pub(crate) fn objects(&self) -> BTreeMap<Place, Value> {
         self.state.lock().objects.clone()
+    }
+
+    /// Everything that objects of this name ever were.
+    pub(crate) fn history(&self, name: &str) -> Vec<Value> {
+        let state = self.state.lock();
+        let told = state.log.iter().filter(|(place, _)| place[3] == name);
+        let changed = told.filter_map(|(_, event)| match event {
+            CellEvent::Changed(object) => Some(object.clone()),
+            _ => None,
+        });
+        changed.collect()
     }
 
     /// Somebody in the cell does something to it.
@@ -207,7 +226,11 @@ fn served(group: &str, plural: &str, kind: &str, namespaced: bool) -> CellResour
 
 impl CellApi for FakeCell {
     fn ready(&self) -> Later<'_, Result<(), CellError>> {
-        Box::pin(async { if self.state.lock().cut_off { Err(lost()) } else { Ok(()) } })
+        Box::pin(async {
+            let mut state = self.state.lock();
+            state.probes += 1;
+            if state.cut_off { Err(lost()) } else { Ok(()) }
+        })
     }
 
     fn version(&self) -> Later<'_, Result<String, CellError>> {

@@ -49,6 +49,31 @@ async fn what_does_not_change_costs_no_request_also_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_sent_by_rules_that_are_not_known_yet() {
+    let mut world = World::new(11, &["a"]).await;
+    world.add_everywhere(Some("only there")).await;
+    for number in 0..20 {
+        world.send(&format!("o{number}"), "1").await;
+    }
+    world.converged().await;
+    world.stop().await;
+    let before = world.cells["a"].probes();
+    world.start_with(false);
+    let known = async |world: &World| world.cells["a"].probes() > before + 3;
+    world.until("the cell is up, and was for a while", known).await;
+    world.stop().await;
+    world.start();
+    world.change("o0", "2").await;
+    world.converged().await;
+    world.stop().await;
+    for number in 0..20 {
+        let history = world.cells["a"].history(&format!("o{number}"));
+        assert!(history.iter().all(|object| object["data"]["w"] == "only there"), "{history:#?}");
+        assert_eq!(history.len(), if number == 0 { 2 } else { 1 }, "{history:#?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_others_change_in_a_cell_is_put_right() {
     let mut world = World::new(3, &["a"]).await;
     world.send("x", "1").await;
@@ -276,9 +301,12 @@ async fn tell(seed: u64) {
         world.list(CELLS).await.iter().all(|cell| cell["status"]["conditions"][0]["status"] == "True")
     };
     world.until("all cells answer", ready).await;
+    world.send("settled", "1").await;
+    let settled = async |world: &World| world.holders("settled").len() == world.cells.len();
+    world.until("whoever decides knows that all cells are well", settled).await;
     // Whatever waits until its time is up waits no more, and is looked at.
     world.jump(10_000_000);
-    let names = || (0..EVERYWHERE).map(|number| format!("o{number}")).chain(moving());
+    let names = || (0..EVERYWHERE).map(|number| format!("o{number}")).chain(moving()).chain(["settled".to_owned()]);
     for name in moving() {
         world.change(&name, "at last").await;
     }

@@ -156,6 +156,11 @@ impl World {
     }
 
     pub(crate) fn start(&mut self) {
+        self.start_with(true);
+    }
+
+    /// Starts everything, or all but what reads rules and decides.
+    pub(crate) fn start_with(&mut self, decides: bool) {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let entered = runtime.enter();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -166,7 +171,9 @@ impl World {
         let pace = Pace { every: millis(50), soon: millis(5), away: millis(50) };
         let fakes = Arc::new(Fakes(self.cells.clone()));
         let fleet = fleet::start(&client("fleet"), fakes, (&ledger, pace), &tasks, &stop);
-        scheduler::start(&client("scheduler"), HUB, &book, &tasks, &stop);
+        if decides {
+            scheduler::start(&client("scheduler"), HUB, &book, &tasks, &stop);
+        }
         syncer::start(&client("syncer"), HUB, &book, (&fleet, &ledger), &tasks, &stop);
         tasks.close();
         drop(entered);

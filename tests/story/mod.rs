@@ -210,6 +210,30 @@ async fn cells_see_the_status_of_what_goes_down_to_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_definition_comes_to_say_of_objects_is_true_in_cells() {
+    let stage = platform().await;
+    let mut definition = crd("example.com", "v1", "Widget", "widgets");
+    stage.apply("root:dfw", &definition).await;
+    stage.apply("root:alpha", &definition).await;
+    let objects = json!([{ "apiVersion": "example.com/v1", "kind": "Widget" }]);
+    stage.apply("root", &rule("widgets", &json!({ "objects": objects, "cells": { "names": ["dfw"] } }))).await;
+    let widget = json!({ "apiVersion": "example.com/v1", "kind": "Widget", "spec": { "size": 1 },
+        "metadata": { "name": "w", "namespace": "default" } });
+    stage.apply("root:alpha", &widget).await;
+    let there = async |stage: &Stage| stage.list("root:dfw", "example.com", "v1", "widgets", "Widget").await.pop();
+    let first = stage.eventually("it is in the cell", there).await;
+    assert_eq!(first["spec"], json!({ "size": 1 }));
+    // Nobody touches the object itself.
+    let properties = json!({ "size": { "type": "integer" }, "colour": { "type": "string", "default": "red" } });
+    let spec = json!({ "type": "object", "properties": properties });
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = spec;
+    stage.apply("root:alpha", &definition).await;
+    let completed = async |stage: &Stage| there(stage).await.filter(|found| found["spec"]["colour"] == "red");
+    stage.eventually("the cell has what the definition adds", completed).await;
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kind_that_a_cell_comes_to_serve_is_noticed() {
     let stage = platform().await;
     let widgets = ("example.com", "v1", "widgets");
