@@ -309,7 +309,8 @@ impl Rulebook for Book {
 
     fn selects(&self, group: &str, kind: &str) -> bool {
         let (volumes, kind) = (self.volumes.lock(), (group.to_owned(), kind.to_owned()));
-        volumes.told.kinds.contains_key(&kind) || volumes.draft.as_ref().is_some_and(|draft| draft.kinds.contains_key(&kind))
+        volumes.told.kinds.contains_key(&kind)
+            || volumes.draft.as_ref().is_some_and(|draft| draft.kinds.contains_key(&kind))
     }
 
     fn concerns_of(&self, workspace: &Workspace) -> Concern {
@@ -418,7 +419,11 @@ mod tests {
 
     #[test]
     fn workspaces_are_named_by_their_paths() {
-        let book = Book::new(Box::new(|workspace| Some(format!("root:projects:{workspace}"))), Scripts::default(), Compat::Mended);
+        let book = Book::new(
+            Box::new(|workspace| Some(format!("root:projects:{workspace}"))),
+            Scripts::default(),
+            Compat::Mended,
+        );
         book.learn(&Workspace::new("root"), None, Some(&rule("below", &["root:projects:*"])));
         book.learn(&Workspace::new("root"), None, Some(&rule("elsewhere", &["root:others:*"])));
         assert_eq!(names(&book, "w"), ["below"]);

@@ -227,7 +227,8 @@ impl World {
 
     /// For how long the policies let their objects stay in a tainted cell: not at all, so many seconds, or for ever.
     pub(crate) async fn tolerate(&self, seconds: Option<u64>, tolerated: bool) {
-        let toleration = json!({ "key": "down", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds });
+        let toleration =
+            json!({ "key": "down", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds });
         let tolerations = if tolerated { json!([toleration]) } else { json!(null) };
         for name in ["directly", "gracefully"] {
             let patch = json!({ "spec": { "placement": { "clusterTolerations": tolerations } } });

@@ -45,7 +45,9 @@ async fn complaint(stage: &Stage, name: &str) -> Value {
 async fn evacuated(hazards: bool) -> Stage {
     let stage = hub(hazards).await;
     let labels = json!({ "matchLabels": { "tier": "one" } });
-    stage.apply("root:hub", &policy("x", "ConfigMap", &json!({ "clusterAffinity": { "labelSelector": labels } }))).await;
+    stage
+        .apply("root:hub", &policy("x", "ConfigMap", &json!({ "clusterAffinity": { "labelSelector": labels } })))
+        .await;
     stage.apply("root:hub", &object("x", "ConfigMap")).await;
     stage.eventually("it is in its cell", async |stage: &Stage| copy(stage, "configmaps", "x").await).await;
     stage.merge_outside("root:hub", CELLS, "m1", &json!({ "metadata": { "labels": { "tier": "none" } } })).await;
@@ -68,7 +70,10 @@ async fn what_fits_nowhere_any_more_is_deleted_where_karmadas_hazards_are_asked_
     let gone = async |stage: &Stage| copy(stage, "configmaps", "x").await.is_none().then_some(());
     stage.eventually("it is gone from its cell", gone).await;
     let placement = complaint(&stage, "x").await;
-    assert_eq!((&placement["status"]["troubles"][0]["reason"], &placement["spec"]["cells"]), (&json!("NoCellFits"), &json!([])));
+    assert_eq!(
+        (&placement["status"]["troubles"][0]["reason"], &placement["spec"]["cells"]),
+        (&json!("NoCellFits"), &json!([]))
+    );
     stage.end().await;
 }
 

@@ -151,9 +151,8 @@ async fn scripts_that_never_end_are_told_of_and_harm_nobody_else() {
             stage.status(&cell, SETS, "default", "s", &json!({ "ready": 1 })).await;
         }
     }
-    let summed = async |stage: &Stage| {
-        found(stage, "root:good", "s").await.filter(|object| object["status"]["ready"] == 2)
-    };
+    let summed =
+        async |stage: &Stage| found(stage, "root:good", "s").await.filter(|object| object["status"]["ready"] == 2);
     stage.eventually("others are served", summed).await;
     let why = said(&stage, "root:bad", "s7", "Placed", "False").await;
     assert!(why.contains("GetReplicas") && why.contains("ResourceInterpreterCustomization sets"), "{why}");

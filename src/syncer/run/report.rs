@@ -115,12 +115,7 @@ impl Reporter {
         }
     }
 
-    fn said(
-        &self,
-        workspace: &Workspace,
-        uid: &str,
-        placement: &Object,
-    ) -> Result<Vec<Arc<CellStatus>>, ApiError> {
+    fn said(&self, workspace: &Workspace, uid: &str, placement: &Object) -> Result<Vec<Arc<CellStatus>>, ApiError> {
         let (wanted, mut found) = (records::wanted_in(placement), Vec::new());
         for id in self.ledger.of_source(uid).into_iter().filter(|id| id.workspace == *workspace) {
             let facts = self.ledger.facts(&id);
