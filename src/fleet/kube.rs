@@ -190,7 +190,8 @@ impl<T: Transport> CellApi for Kube<T> {
                 "apiVersion": "v1", "kind": "DeleteOptions",
                 "preconditions": { "uid": uid }, "propagationPolicy": "Background",
             });
-            let ask = Ask { method: Method::DELETE, path: place(at), accept: JSON, body: Some((JSON, encoded(&options))) };
+            let ask =
+                Ask { method: Method::DELETE, path: place(at), accept: JSON, body: Some((JSON, encoded(&options))) };
             match self.ask(ask).await {
                 Ok((_, answer)) if answer["kind"] == "Status" => Ok(None),
                 Ok((_, object)) => Ok(Some(object)),

@@ -77,7 +77,7 @@ impl Attendant for Tenancy {
             let itself = Types { around: write.around }.itself(&write.at.workspace)?;
             let path =
                 itself.as_ref().and_then(|itself| itself.annotation(PATH)).unwrap_or(write.at.workspace.as_str());
-            lifecycle::attend_type(object, path, &self.url);
+            lifecycle::attend_type(object, path, &self.url, write.ambient.now());
             return Ok(Vec::new());
         }
         if is(CELLS) && write.part == Part::Main {
@@ -391,7 +391,7 @@ impl Newborn<'_> {
                     "apiVersion": of.api_version(), "resource": &*of.plural,
                     "name": owner.name(), "uid": owner.uid(), "cluster": self.parent.as_str(),
                 },
-                "createdBy": self.user.name,
+                "createdBy": self.owner(),
                 "initializers": self.of.initializers(), "terminators": self.of.terminators(),
             },
             "status": status,

@@ -10,6 +10,7 @@
 //! How workspaces share APIs is told in `sharing`.
 
 mod birth;
+mod conditions;
 pub mod departure;
 mod door;
 mod everywhere;

@@ -89,7 +89,8 @@ impl Wishes {
         };
         let cell = &session.cell;
         let evictions = evictions_of(&recipe.decision, &cell.workspace);
-        let (mut terms, mut targets) = (Cow::Borrowed(&recipe.terms), Cow::Borrowed(recipe.targets_in(&cell.workspace)));
+        let (mut terms, mut targets) =
+            (Cow::Borrowed(&recipe.terms), Cow::Borrowed(recipe.targets_in(&cell.workspace)));
         if let Some(carried) = carried(&evictions, &targets, &cell.name) {
             terms.to_mut().overrides.push(carried);
         }

@@ -1,7 +1,7 @@
 //! What becomes of a binding: which kinds it makes usable, or why it cannot. Pure.
 
 use super::claims;
-use super::conditions::{Conditions, State};
+use crate::tenancy::conditions::{Conditions, State};
 use apiserver::attend::{Added, By};
 use apiserver::object::Object;
 use openapi::scalar::time::Instant;
