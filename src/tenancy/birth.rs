@@ -65,6 +65,9 @@ impl Attendant for Tenancy {
         if let Some(check) = self.check {
             check(object, write)?;
         }
+        if write.part == Part::Main && is_kcps(&write.at.resource.group) {
+            sharing::brand(object, &write.at.workspace);
+        }
         if let Some(attended) = sharing::attend(object, write, &self.url) {
             return attended;
         }
@@ -77,7 +80,7 @@ impl Attendant for Tenancy {
             let itself = Types { around: write.around }.itself(&write.at.workspace)?;
             let path =
                 itself.as_ref().and_then(|itself| itself.annotation(PATH)).unwrap_or(write.at.workspace.as_str());
-            lifecycle::attend_type(object, path, &self.url, write.ambient.now());
+            lifecycle::attend_type(object, (&write.at.workspace, path), &self.url, write.ambient.now());
             return Ok(Vec::new());
         }
         if is(CELLS) && write.part == Part::Main {
@@ -146,6 +149,11 @@ impl Attendant for Tenancy {
         rest::keep(object.name(), write)?;
         reserved::keep(object, write)
     }
+}
+
+/// Clients of kcp look on its kinds for the workspace that an object is in.
+fn is_kcps(group: &str) -> bool {
+    group.ends_with(".kcp.io")
 }
 
 /// What is known of a workspace before it is there.

@@ -6,7 +6,7 @@ use super::conditions::{Conditions, State};
 use super::path;
 use super::projects::{self, PROJECTS};
 use super::rest;
-use super::types::TypeRef;
+use super::types::{TypeRef, waited_for};
 use super::words::{ITSELF, LOGICAL_CLUSTERS, PATH, PHASE_LABEL, TYPES, WORKSPACES, branded, collection};
 use apiserver::allocate::Beside;
 use apiserver::attend::Attending;
@@ -90,7 +90,8 @@ pub(super) fn open(client: &Client, address: &Address<'_>, find: impl Fn(&str) -
         "*" => Workspace::everywhere(),
         path => find(path).unwrap_or_else(Workspace::nowhere),
     };
-    let waiting = Waiting { client: client.clone(), stage: address.stage, who: address.of.to_string() };
+    let waiting =
+        Waiting { client: client.clone(), stage: address.stage, who: waited_for(home.as_str(), &address.of.name) };
     let open = !onto.is_everywhere() && waiting.is_for_us(&onto);
     let theirs = if open { client.catalog(&onto).ok() } else { None };
     let catalog = theirs.unwrap_or_else(|| Arc::new(Catalog::of(itself(client))));
@@ -115,7 +116,7 @@ fn itself(client: &Client) -> Option<Arc<ResourceDef>> {
 struct Waiting {
     client: Client,
     stage: Stage,
-    /// `root:acme:special`
+    /// The id of the workspace that a type is in, and the name of the type.
     who: String,
 }
 
@@ -285,8 +286,8 @@ fn say(object: &mut Object, left: &[Value], now: Value) {
 }
 
 /// Says on a type where workspaces that wait for it are seen, and in which workspace it is.
-pub(super) fn attend_type(object: &mut Object, path: &str, url: &str, now: Instant) {
-    let of = format!("{path}:{}", object.name());
+pub(super) fn attend_type(object: &mut Object, (home, path): (&Workspace, &str), url: &str, now: Instant) {
+    let of = waited_for(home.as_str(), object.name());
     let seen = |stage: &str| json!({ "url": format!("{url}/services/{stage}workspaces/{of}"), "type": stage });
     let mut conditions = Conditions::read(object.items(&["status", "conditions"]));
     conditions.set(URLS_READY, &State::True, now);

@@ -217,7 +217,10 @@ async fn a_type_decides_where_a_workspace_can_be_and_what_is_asked_of_it_first()
         (made.text(&["status", "phase"]), made.labels().unwrap()["tier"].as_str()),
         ("Initializing", Some("gold"))
     );
-    assert_eq!(made.pointer(&["status", "initializers"]), Some(&json!(["root:acme:special"])));
+    assert_eq!(
+        made.pointer(&["status", "initializers"]),
+        Some(&json!([format!("{}:special", world.find("root:acme").unwrap())]))
+    );
     let refused = world.try_make("root:acme:team:s", "x", typed("universal")).await.unwrap_err();
     assert!(refused.message().contains("does not allow children"), "{refused}");
 }
@@ -233,7 +236,9 @@ async fn a_type_says_that_it_can_be_used_and_where_workspaces_wait_for_it() {
         let conditions: Vec<_> = of.items(&["status", "conditions"]).map(|of| (&of["type"], &of["status"])).collect();
         assert_eq!(json!(conditions), json!([["Ready", "True"], ["VirtualWorkspaceURLsReady", "True"]]));
         assert_eq!(of.annotation("kcp.io/path"), Some(path));
-        let url = |stage: &str| json!({ "type": stage, "url": format!("https://hanse/services/{stage}workspaces/{path}:{name}") });
+        let id = world.find(path).unwrap();
+        assert_eq!(of.annotation("kcp.io/cluster"), Some(id.as_str()));
+        let url = |stage: &str| json!({ "type": stage, "url": format!("https://hanse/services/{stage}workspaces/{id}:{name}") });
         let seen = json!([url("initializing"), url("terminating")]);
         assert_eq!(of.pointer(&["status", "virtualWorkspaces"]), Some(&seen));
     }
