@@ -43,7 +43,7 @@ func cowboy(name string) *unstructured.Unstructured {
 // offerCowboys makes a workspace that shares a kind and claims config maps.
 func offerCowboys(t *testing.T, name string) {
 	t.Helper()
-	makeWorkspace(t, name, nil)
+	makeWorkspace(t, "root", name, nil)
 	provider := clientIn(t, "root:"+name)
 	shape, err := json.Marshal(map[string]any{"type": "object", "properties": map[string]any{
 		"spec": map[string]any{"type": "object", "properties": map[string]any{"intent": map[string]any{"type": "string"}}},
@@ -77,7 +77,7 @@ func configMapClaim() apisv1alpha2.PermissionClaim {
 // takeCowboys makes a workspace that uses the kind and accepts the claim, and returns its id.
 func takeCowboys(t *testing.T, name, provider string) string {
 	t.Helper()
-	id := makeWorkspace(t, name, nil)
+	id := makeWorkspace(t, "root", name, nil)
 	binding := &apisv1alpha2.APIBinding{ObjectMeta: metav1.ObjectMeta{Name: "cowboys"}}
 	binding.Spec.Reference.Export = &apisv1alpha2.ExportBindingReference{Path: "root:" + provider, Name: "cowboys"}
 	binding.Spec.PermissionClaims = []apisv1alpha2.AcceptablePermissionClaim{{

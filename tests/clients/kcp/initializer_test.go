@@ -25,9 +25,9 @@ import (
 )
 
 // initialize runs a controller that puts a config map into each new workspace of a type, and says that it has done so.
-func initialize(t *testing.T, of *tenancyv1alpha1.WorkspaceType) {
+func initialize(t *testing.T, path string, of *tenancyv1alpha1.WorkspaceType) {
 	t.Helper()
-	config, initializer := in(t, "root"), initialization.InitializerForType(of)
+	config, initializer := in(t, path), initialization.InitializerForType(of)
 	clusters, err := initializingworkspaces.New(config, of.Name, initializingworkspaces.Options{Scheme: scheme})
 	must(t, err)
 	all, err := mcmanager.New(config, clusters, manager.Options{Scheme: scheme, Metrics: server.Options{BindAddress: "0"}})
@@ -66,25 +66,21 @@ func initialize(t *testing.T, of *tenancyv1alpha1.WorkspaceType) {
 }
 
 func TestNewWorkspacesBecomeReadyWhenTheirInitializerIsDone(t *testing.T) {
-	root := clientIn(t, "root")
+	makeWorkspace(t, "root", "mc-org", nil)
+	org := clientIn(t, "root:mc-org")
 	of := &tenancyv1alpha1.WorkspaceType{ObjectMeta: metav1.ObjectMeta{Name: "mc-welcoming"}}
 	of.Spec.Initializer = true
 	of.Spec.Extend.With = []tenancyv1alpha1.WorkspaceTypeReference{{Name: "universal", Path: "root"}}
-	must(t, root.Create(t.Context(), of))
-	t.Cleanup(func() {
-		if err := root.Delete(context.Background(), of); err != nil {
-			t.Error(err)
-		}
-	})
-	initialize(t, of)
+	must(t, org.Create(t.Context(), of))
+	initialize(t, "root:mc-org", of)
 	for number := range 3 {
 		name := fmt.Sprintf("mc-welcomed-%d", number)
-		makeWorkspace(t, name, &tenancyv1alpha1.WorkspaceTypeReference{Name: tenancyv1alpha1.TypeName(of.Name), Path: "root"})
+		makeWorkspace(t, "root:mc-org", name, &tenancyv1alpha1.WorkspaceTypeReference{Name: tenancyv1alpha1.WorkspaceTypeName(of.Name), Path: "root:mc-org"})
 		eventually(t, name+" is ready", func() (bool, error) {
 			found := &tenancyv1alpha1.Workspace{}
-			err := root.Get(t.Context(), client.ObjectKey{Name: name}, found)
+			err := org.Get(t.Context(), client.ObjectKey{Name: name}, found)
 			return found.Status.Phase == corev1alpha1.LogicalClusterPhaseReady, err
 		})
-		must(t, clientIn(t, "root:"+name).Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "welcome"}, &corev1.ConfigMap{}))
+		must(t, clientIn(t, "root:mc-org:"+name).Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "welcome"}, &corev1.ConfigMap{}))
 	}
 }

@@ -84,15 +84,15 @@ func clientIn(t *testing.T, path string) client.Client {
 }
 
 // makeWorkspace returns the id of a workspace that is made for the test alone.
-func makeWorkspace(t *testing.T, name string, of *tenancyv1alpha1.WorkspaceTypeReference) string {
+func makeWorkspace(t *testing.T, parent, name string, of *tenancyv1alpha1.WorkspaceTypeReference) string {
 	t.Helper()
-	root := clientIn(t, "root")
+	above := clientIn(t, parent)
 	workspace := &tenancyv1alpha1.Workspace{}
 	workspace.Name, workspace.Spec.Type = name, of
-	must(t, root.Create(t.Context(), workspace))
+	must(t, above.Create(t.Context(), workspace))
 	t.Cleanup(func() {
 		// The test's own context has ended by now.
-		if err := client.IgnoreNotFound(root.Delete(context.Background(), workspace)); err != nil {
+		if err := client.IgnoreNotFound(above.Delete(context.Background(), workspace)); err != nil {
 			t.Error(err)
 		}
 	})
