@@ -176,7 +176,7 @@ bench-auth: bench-build ## Measure what it costs that every request is looked at
 bench-isolation: bench-build ## Measure what a flood of one workspace costs another; fails if that is too much. BENCH=--quick for a first look
 	$(RELEASE)/bench-isolation $(BENCH)
 
-bench-workspaces: bench-build ## Measure what workspaces cost, up to 100,000 of them; BENCH=--quick for a first look
+bench-workspaces: bench-build ## Measure what workspaces cost, up to 100,000 of them; BENCH=--quick for a first look, BENCH=--numbers=10000,100000,1000,1000 for others
 	$(RELEASE)/bench-workspaces $(BENCH)
 
 bench-federation: tools test-tools bench-build ## Measure how objects get into cells and statuses back out of them; BENCH=--quick for a first look
