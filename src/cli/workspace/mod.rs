@@ -211,8 +211,36 @@ async fn import(flags: &Import) -> Result<(), Error> {
     for one in &moves {
         rest(&hub, one, None).await?;
     }
+    let missing = look_again(&hub, &moves).await?;
     bar.finish_and_clear();
-    Ok(answer(&format!("{}: {} workspaces, {objects} objects\n", flags.path, moves.len()))?)
+    Ok(answer(&format!("{}: {} workspaces, {objects} objects\n{missing}", flags.path, moves.len()))?)
+}
+
+/// What says where the server is, or what is there of what others offer, is true of another server. Each of these is
+/// completed by whoever writes it: a change of nothing is enough. Bindings come last, for they refer to the others.
+const SAID_BY_SERVER: [&str; 3] = [
+    "/apis/tenancy.kcp.io/v1alpha1/workspacetypes",
+    "/apis/apis.kcp.io/v1alpha1/apiexportendpointslices",
+    "/apis/apis.kcp.io/v1alpha2/apibindings",
+];
+
+/// Has the server say it anew. Returns what is missing here, a line for each.
+async fn look_again(hub: &Hub, moves: &[Move]) -> Result<String, Error> {
+    let mut missing = String::new();
+    for kind in SAID_BY_SERVER {
+        for one in moves {
+            let list = hub.ask(&one.new_id, Method::GET, kind, None).await?;
+            for name in
+                list["items"].as_array().into_iter().flatten().filter_map(|item| item["metadata"]["name"].as_str())
+            {
+                let now = hub.ask(&one.new_id, Method::PATCH, &format!("{kind}/{name}"), Some(&json!({}))).await?;
+                if let Some(why) = moving::not_found(&now) {
+                    missing.push_str(&format!("{}: APIBinding {name:?}: {why}\n", one.new_path));
+                }
+            }
+        }
+    }
+    Ok(missing)
 }
 
 /// Makes the workspaces, the outer ones first, with nothing in them.

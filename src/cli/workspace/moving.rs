@@ -67,6 +67,13 @@ fn follow_path(path: &mut Value, all: &[Move]) {
     }
 }
 
+/// Why what a binding refers to is not to be had, if it is not.
+pub(super) fn not_found(binding: &Value) -> Option<&str> {
+    let conditions = binding.pointer("/status/conditions").and_then(Value::as_array);
+    let is_so = |found: &&Value| found["type"] == "APIExportValid" && found["status"] == "False";
+    conditions.into_iter().flatten().find(is_so).and_then(|found| found["message"].as_str())
+}
+
 /// Where a workspace of a file is put that begins with one at `top`.
 pub(super) fn new_path(path: &str, top: &str, onto: &str) -> String {
     format!("{onto}{}", path.strip_prefix(top).unwrap_or_default())
@@ -112,5 +119,17 @@ mod tests {
         assert_eq!(other, "root:ab");
         assert_eq!(super::moved(json!({ "entries": [] }), &all[0], &all), None);
         assert_eq!(new_path("root:a:b", "root:a", "root:t:z"), "root:t:z:b");
+    }
+
+    #[test]
+    fn a_binding_says_that_its_export_is_not_to_be_had() {
+        let binding = |status: &str| {
+            json!({ "status": { "conditions": [
+            { "type": "Ready", "status": "False", "message": "another" },
+            { "type": "APIExportValid", "status": status, "message": "APIExport root:a|b not found" },
+        ] } })
+        };
+        assert_eq!(not_found(&binding("False")), Some("APIExport root:a|b not found"));
+        assert_eq!((not_found(&binding("True")), not_found(&json!({}))), (None, None));
     }
 }
