@@ -9,7 +9,7 @@ use super::words::{
     CLUSTER, HELD_BY_CLUSTER, HELD_BY_CONTENT, HOME, ITSELF, LOGICAL_CLUSTERS, OWNER, PATH, PHASE_LABEL,
     REQUIRED_GROUPS, ROOT, SHARD, TYPE, TYPES, USERS, WORKSPACES, collection,
 };
-use super::{door, homes, lifecycle, reserved, rest, sharing};
+use super::{door, homes, lifecycle, mounts, reserved, rest, sharing};
 use apiserver::allocate::Beside;
 use apiserver::attend::{Around, Attendant, Attending, Shared, Visit};
 use apiserver::auth::impersonation::Wanted;
@@ -89,7 +89,9 @@ impl Attendant for Tenancy {
         if write.part != Part::Main || write.old.is_some() {
             return Ok(Vec::new());
         }
-        if is(WORKSPACES) {
+        if is(WORKSPACES) && mounts::is_mounted(object) {
+            mounts::attend(object, write).map(|()| Vec::new())
+        } else if is(WORKSPACES) {
             let newborn = self.conceive(object, write)?;
             newborn.complete(object);
             newborn.beside(object, write)

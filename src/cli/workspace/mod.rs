@@ -172,7 +172,8 @@ async fn write(flags: &Export, to: &Path) -> Result<(usize, usize), Error> {
 
 /// The names of the workspaces in one.
 fn children(entries: &[Value]) -> impl Iterator<Item = String> {
-    let is_one = |entry: &&Value| entry["at"][0] == "tenancy.kcp.io" && entry["at"][1] == "workspaces";
+    // Behind one that is mounted there is nothing of its own.
+    let is_one = |entry: &&Value| moving::is_workspace(entry) && entry["object"]["spec"]["mount"].is_null();
     entries.iter().filter(is_one).filter_map(|entry| entry["at"][4].as_str().map(str::to_owned))
 }
 

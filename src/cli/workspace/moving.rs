@@ -20,12 +20,17 @@ pub(super) struct Move {
     pub(super) new_path: String,
 }
 
+pub(super) fn is_workspace(entry: &Value) -> bool {
+    entry["at"][0] == "tenancy.kcp.io" && entry["at"][1] == "workspaces"
+}
+
 /// A page as it is put into the workspace of `own`; nothing, if nothing is left of it.
 pub(super) fn moved(mut page: Value, own: &Move, all: &[Move]) -> Option<Value> {
     let entries = page.get_mut("entries")?.as_array_mut()?;
     entries.retain(|entry| {
         let word = |at: usize| entry["at"][at].as_str().unwrap_or_default();
-        !LEFT.contains(&(word(0), word(1)))
+        let mounted = is_workspace(entry) && !entry["object"]["spec"]["mount"].is_null();
+        mounted || !LEFT.contains(&(word(0), word(1)))
     });
     for entry in entries.iter_mut() {
         change(&mut entry["object"], own, all);

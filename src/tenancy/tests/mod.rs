@@ -4,6 +4,7 @@ mod content;
 mod everywhere;
 mod homes;
 mod isolation;
+mod mounts;
 mod projects;
 mod rest;
 mod sharing;
