@@ -58,7 +58,7 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces bench-federation bench-build measure \
-	build-tools test-tools tools e2e federation federation-three federation-datum federation-join simulation newcomer docs-test docs-reference deploy-test aggregation aggregation-front conformance differential server need-go
+	build-tools test-tools tools e2e kcp-quickstart kcp-programs federation federation-three federation-datum federation-join simulation newcomer docs-test docs-reference deploy-test aggregation aggregation-front conformance differential server need-go
 
 help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,12 @@ e2e: tools test-tools server $(PYTHON) ## Run real clients (kubectl, Helm, Go, P
 	$(WITH_SERVER) go -C tests/clients/helm test -count=1 -timeout 10m ./...
 	$(WITH_SERVER) $(CARGO) test --manifest-path tests/clients/rust/Cargo.toml --locked --target-dir $(or $(CARGO_TARGET_DIR),target)/clients
 	$(WITH_SERVER) $(PYTHON) -m unittest discover --start-directory tests/clients/python
+
+kcp-quickstart: $(TOOLS)/kubectl server ## Walk through kcp's quickstart with its kubectl plugins (KCP_PLUGINS=DIR, if they are not on the path)
+	$(WITH_SERVER) env TOOLS=$(TOOLS) KCP_PLUGINS=$(abspath $(KCP_PLUGINS)) tests/clients/kcp/quickstart.sh
+
+kcp-programs: need-go server ## Run controllers made of kcp's multicluster-provider against the server (KCP_MODFILE=go.mod for other modules)
+	$(WITH_SERVER) go -C tests/clients/kcp test -mod=mod $(if $(KCP_MODFILE),-modfile=$(abspath $(KCP_MODFILE))) -count=1 -timeout 5m ./...
 
 federation: tools test-tools server ## Federate objects from the server into a real kube-apiserver, and back out of it
 	TOOLS=$(TOOLS) CONTROLLERS=namespace-controller tests/peers/with.sh tests/peers/kube.sh sh -c 'CELL=$$KUBECONFIG HANSE=$(HANSE) \
@@ -170,7 +176,7 @@ bench-auth: bench-build ## Measure what it costs that every request is looked at
 bench-isolation: bench-build ## Measure what a flood of one workspace costs another; fails if that is too much. BENCH=--quick for a first look
 	$(RELEASE)/bench-isolation $(BENCH)
 
-bench-workspaces: bench-build ## Measure what workspaces cost, up to 100,000 of them; BENCH=--quick for a first look
+bench-workspaces: bench-build ## Measure what workspaces cost, up to 100,000 of them; BENCH=--quick for a first look, BENCH=--numbers=10000,100000,1000,1000 for others
 	$(RELEASE)/bench-workspaces $(BENCH)
 
 bench-federation: tools test-tools bench-build ## Measure how objects get into cells and statuses back out of them; BENCH=--quick for a first look

@@ -15,7 +15,7 @@ use crate::fleet::{self, Connector, Doors, Ledger};
 use crate::interpreter::Scripts;
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
-use crate::tenancy::{Finder, HOME, ROOT, Tenancy, bindings, departure, projects, rest, seed};
+use crate::tenancy::{Finder, HOME, ROOT, Tenancy, bindings, departure, mounts, projects, rest, seed};
 use crate::upkeep::{self, Pace, Signing, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
@@ -200,6 +200,7 @@ fn tend(api: &Api, aggregating: impl Future<Output = ()> + Send + 'static, stop:
     let client = Client::as_system(api.resources.clone(), "tenancy");
     tending.spawn(departure::controller(&client).run(stop.clone()));
     tending.spawn(bindings::controller(&client).run(stop.clone()));
+    tending.spawn(mounts::controller(&client).run(stop.clone()));
     tending.spawn(projects::departure::controller(&client).run(stop.clone()));
     tending.spawn(projects::suspension::controller(&client).run(stop.clone()));
     tending.spawn(rest::controller(&client, api).run(stop.clone()));

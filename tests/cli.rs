@@ -564,7 +564,22 @@ fn workspaces_are_taken_to_another_server_in_a_file() {
     assert!(told.contains(": 2 workspaces, "), "{told}");
     let told = import("root:third", &again).fine();
     assert!(told.starts_with("root:third: 2 workspaces, "), "{told}");
+    // Under the ids that they had where these are free, and nowhere else.
+    let same = |path: &str, onto: &str| {
+        hanse(["workspace", "import", path, "--from", &again, "--same-identity", "--kubeconfig", onto])
+    };
+    let refused = same("root:fourth", &onto).refused();
+    assert!(refused.contains("another workspace already"), "{refused}");
     assert_eq!(second.stop("INT").code, Some(0));
+
+    let elsewhere = room.path("elsewhere").display().to_string();
+    let third = Serving::start(["--data-dir", &elsewhere]);
+    let onto = room.path("elsewhere/admin.kubeconfig").display().to_string();
+    let told = same("root:fourth", &onto).fine();
+    assert!(told.starts_with("root:fourth: 2 workspaces, "), "{told}");
+    let refused = same("root:fifth", &onto).refused();
+    assert!(refused.contains("another workspace already"), "{refused}");
+    assert_eq!(third.stop("INT").code, Some(0));
 }
 
 #[test]

@@ -41,10 +41,24 @@ pub trait FindWorkspace: Send + Sync + 'static {
         None
     }
 
+    /// What is at a path that leads to no workspace, if something is.
+    fn mounted(&self, _path: &str) -> Option<Mounted> {
+        None
+    }
+
     /// What is meant by a way of saying it that is not everybody's: the same with `/clusters/<path>` in front.
     fn meant(&self, _: &Uri) -> Option<Meant> {
         None
     }
+}
+
+/// A place among workspaces at which there is something else.
+#[derive(Clone, Debug)]
+pub struct Mounted {
+    /// The workspace that the place is in.
+    pub home: Workspace,
+    /// The path at which requests go on; or why they do not.
+    pub leads: Result<String, ApiError>,
 }
 
 /// What is meant by a path, and what follows from its being said in this way.

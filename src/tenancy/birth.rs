@@ -9,7 +9,7 @@ use super::words::{
     CLUSTER, HELD_BY_CLUSTER, HELD_BY_CONTENT, HOME, ITSELF, LOGICAL_CLUSTERS, OWNER, PATH, PHASE_LABEL,
     REQUIRED_GROUPS, ROOT, SHARD, TYPE, TYPES, USERS, WORKSPACES, collection,
 };
-use super::{door, homes, lifecycle, reserved, rest, sharing};
+use super::{door, homes, lifecycle, mounts, reserved, rest, sharing};
 use apiserver::allocate::Beside;
 use apiserver::attend::{Around, Attendant, Attending, Shared, Visit};
 use apiserver::auth::impersonation::Wanted;
@@ -65,6 +65,9 @@ impl Attendant for Tenancy {
         if let Some(check) = self.check {
             check(object, write)?;
         }
+        if write.part == Part::Main && is_kcps(&write.at.resource.group) {
+            sharing::brand(object, &write.at.workspace);
+        }
         if let Some(attended) = sharing::attend(object, write, &self.url) {
             return attended;
         }
@@ -77,7 +80,7 @@ impl Attendant for Tenancy {
             let itself = Types { around: write.around }.itself(&write.at.workspace)?;
             let path =
                 itself.as_ref().and_then(|itself| itself.annotation(PATH)).unwrap_or(write.at.workspace.as_str());
-            lifecycle::attend_type(object, path, &self.url);
+            lifecycle::attend_type(object, (&write.at.workspace, path), &self.url, write.ambient.now());
             return Ok(Vec::new());
         }
         if is(CELLS) && write.part == Part::Main {
@@ -86,7 +89,9 @@ impl Attendant for Tenancy {
         if write.part != Part::Main || write.old.is_some() {
             return Ok(Vec::new());
         }
-        if is(WORKSPACES) {
+        if is(WORKSPACES) && mounts::is_mounted(object) {
+            mounts::attend(object, write).map(|()| Vec::new())
+        } else if is(WORKSPACES) {
             let newborn = self.conceive(object, write)?;
             newborn.complete(object);
             newborn.beside(object, write)
@@ -146,6 +151,11 @@ impl Attendant for Tenancy {
         rest::keep(object.name(), write)?;
         reserved::keep(object, write)
     }
+}
+
+/// Clients of kcp look on its kinds for the workspace that an object is in.
+fn is_kcps(group: &str) -> bool {
+    group.ends_with(".kcp.io")
 }
 
 /// What is known of a workspace before it is there.
@@ -391,7 +401,7 @@ impl Newborn<'_> {
                     "apiVersion": of.api_version(), "resource": &*of.plural,
                     "name": owner.name(), "uid": owner.uid(), "cluster": self.parent.as_str(),
                 },
-                "createdBy": self.user.name,
+                "createdBy": self.owner(),
                 "initializers": self.of.initializers(), "terminators": self.of.terminators(),
             },
             "status": status,

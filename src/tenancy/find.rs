@@ -3,12 +3,13 @@
 use super::everywhere::{self, Everywhere};
 use super::homes;
 use super::lifecycle;
+use super::mounts;
 use super::path::{self, Tree};
 use super::projects::forms;
 use super::sharing::window::{self, Windows};
 use super::words;
 use super::words::{HOME, ITSELF, LOGICAL_CLUSTERS, ROOT, WORKSPACES};
-use apiserver::api::{FindWorkspace, Meant};
+use apiserver::api::{FindWorkspace, Meant, Mounted};
 use apiserver::auth::User;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -74,6 +75,10 @@ impl FindWorkspace for Finder {
         let address = window::read(path)?;
         let opened = window::open(&self.client, &self.windows, &address, |path| self.find(Some(path)));
         Some((opened, address.rest.to_owned()))
+    }
+
+    fn mounted(&self, path: &str) -> Option<Mounted> {
+        mounts::at(&self.client, path, |path| self.find(Some(path)))
     }
 
     fn meant(&self, uri: &Uri) -> Option<Meant> {

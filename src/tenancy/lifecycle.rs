@@ -2,11 +2,12 @@
 //! them through a window, `/services/initializingworkspaces/<type>/clusters/<workspace or *>/...`, does there what it
 //! has to, and takes its own name off the list. When the list is empty, so is the wait.
 
+use super::conditions::{Conditions, State};
 use super::path;
 use super::projects::{self, PROJECTS};
 use super::rest;
-use super::types::TypeRef;
-use super::words::{ITSELF, LOGICAL_CLUSTERS, PHASE_LABEL, TYPES, WORKSPACES, branded, collection};
+use super::types::{TypeRef, waited_for};
+use super::words::{ITSELF, LOGICAL_CLUSTERS, PATH, PHASE_LABEL, TYPES, WORKSPACES, branded, collection};
 use apiserver::allocate::Beside;
 use apiserver::attend::Attending;
 use apiserver::catalog::{Catalog, ResourceDef};
@@ -19,9 +20,13 @@ use apiserver::target::{Target, Verb};
 use apiserver::view::{Seeing, View};
 use apiserver::window::{Called, Pane, Window};
 use bytes::Bytes;
+use openapi::scalar::time::Instant;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use storage::Key;
+
+/// That a type says where workspaces are seen that wait for it.
+const URLS_READY: &str = "VirtualWorkspaceURLsReady";
 
 /// The beginning or the end of a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +90,8 @@ pub(super) fn open(client: &Client, address: &Address<'_>, find: impl Fn(&str) -
         "*" => Workspace::everywhere(),
         path => find(path).unwrap_or_else(Workspace::nowhere),
     };
-    let waiting = Waiting { client: client.clone(), stage: address.stage, who: address.of.to_string() };
+    let waiting =
+        Waiting { client: client.clone(), stage: address.stage, who: waited_for(home.as_str(), &address.of.name) };
     let open = !onto.is_everywhere() && waiting.is_for_us(&onto);
     let theirs = if open { client.catalog(&onto).ok() } else { None };
     let catalog = theirs.unwrap_or_else(|| Arc::new(Catalog::of(itself(client))));
@@ -110,7 +116,7 @@ fn itself(client: &Client) -> Option<Arc<ResourceDef>> {
 struct Waiting {
     client: Client,
     stage: Stage,
-    /// `root:acme:special`
+    /// The id of the workspace that a type is in, and the name of the type.
     who: String,
 }
 
@@ -279,24 +285,17 @@ fn say(object: &mut Object, left: &[Value], now: Value) {
     object.set_metadata("labels", labels);
 }
 
-/// Says on a type where workspaces that wait for it are seen.
-pub(super) fn attend_type(object: &mut Object, path: &str, url: &str) {
-    let says = |field: &str| object.pointer(&["spec", field]) == Some(&Value::Bool(true));
-    let of = format!("{path}:{}", object.name());
-    let mut seen = Vec::new();
-    if says("initializer") {
-        seen.push(json!({ "url": format!("{url}/services/initializingworkspaces/{of}"), "type": "initializing" }));
-    }
-    if says("terminator") {
-        seen.push(json!({ "url": format!("{url}/services/terminatingworkspaces/{of}"), "type": "terminating" }));
-    }
-    if seen.is_empty() && object.pointer(&["status", "virtualWorkspaces"]).is_none() {
-        return;
-    }
-    let status = object.map_mut().entry("status").or_insert_with(|| json!({}));
-    if let Value::Object(status) = status {
-        status.insert("virtualWorkspaces".to_owned(), Value::Array(seen));
-    }
+/// Says on a type where workspaces that wait for it are seen, and in which workspace it is.
+pub(super) fn attend_type(object: &mut Object, (home, path): (&Workspace, &str), url: &str, now: Instant) {
+    let of = waited_for(home.as_str(), object.name());
+    let seen = |stage: &str| json!({ "url": format!("{url}/services/{stage}workspaces/{of}"), "type": stage });
+    let mut conditions = Conditions::read(object.items(&["status", "conditions"]));
+    conditions.set(URLS_READY, &State::True, now);
+    conditions.summarize(URLS_READY, now);
+    let seen = ["initializing", "terminating"].map(seen);
+    let status = json!({ "conditions": conditions.into_value(), "virtualWorkspaces": seen });
+    object.map_mut().insert("status".to_owned(), status);
+    object.set_annotation(PATH, path);
 }
 
 #[cfg(test)]

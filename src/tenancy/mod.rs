@@ -7,9 +7,11 @@
 //! [`path`] is pure; [`Finder`] looks paths up; [`Tenancy`] completes new workspaces; [`departure`] empties those that
 //! go; [`seed`] is what the first one begins with. Who somebody is in a workspace is said in `identity`, who may enter
 //! one in `door`, and what nobody but the server writes on objects in `reserved`.
+//! What is mounted among workspaces is told in [`mounts`].
 //! How workspaces share APIs is told in `sharing`.
 
 mod birth;
+mod conditions;
 pub mod departure;
 mod door;
 mod everywhere;
@@ -19,6 +21,7 @@ mod identity;
 mod index;
 mod lifecycle;
 mod mine;
+pub mod mounts;
 pub mod path;
 pub mod projects;
 mod reach;

@@ -41,12 +41,25 @@ impl TypeRef {
     }
 }
 
+/// How a type is called in the lists of those that a workspace waits for.
+pub(super) fn waited_for(home: &str, name: &str) -> String {
+    format!("{home}:{name}")
+}
+
 /// A type with all those it is made of.
 #[derive(Debug)]
 pub(super) struct Resolved {
     pub(super) of: TypeRef,
     /// Itself first.
-    parts: Vec<(TypeRef, Object)>,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct Part {
+    of: TypeRef,
+    /// The id of the workspace that it is defined in.
+    home: String,
+    object: Object,
 }
 
 /// The workspaces, for looking types up in them.
@@ -82,40 +95,41 @@ impl Types<'_> {
         };
         for path in places {
             let of = TypeRef { path: path.to_owned(), name: name.to_owned() };
-            if let Some((of, object)) = self.one(&of)? {
-                return self.whole(of, object).map(Some);
+            if let Some(part) = self.one(&of)? {
+                return self.whole(part).map(Some);
             }
         }
         Ok(None)
     }
 
     /// The type with this name, under the path that its workspace calls itself.
-    fn one(&self, of: &TypeRef) -> Result<Option<(TypeRef, Object)>, ApiError> {
-        let Some(id) = path::resolve(&of.path, self) else { return Ok(None) };
-        let workspace = Workspace::new(&id);
+    fn one(&self, of: &TypeRef) -> Result<Option<Part>, ApiError> {
+        let Some(home) = path::resolve(&of.path, self) else { return Ok(None) };
+        let workspace = Workspace::new(&home);
         let found = self.around.object(&collection(self.around, TYPES, &workspace)?.object(&of.name))?;
         let Some(object) = found else { return Ok(None) };
         let path = match self.itself(&workspace)? {
-            Some(itself) => itself.annotation(PATH).or(itself.annotation(CLUSTER)).unwrap_or(&id).to_owned(),
-            None => id,
+            Some(itself) => itself.annotation(PATH).or(itself.annotation(CLUSTER)).unwrap_or(&home).to_owned(),
+            None => home.clone(),
         };
-        Ok(Some((TypeRef { path, name: of.name.clone() }, object)))
+        Ok(Some(Part { of: TypeRef { path, name: of.name.clone() }, home, object }))
     }
 
-    fn whole(&self, of: TypeRef, object: Object) -> Result<Resolved, ApiError> {
+    fn whole(&self, itself: Part) -> Result<Resolved, ApiError> {
+        let of = itself.of.clone();
         let mut known = BTreeSet::from([of.clone()]);
-        let mut parts = vec![(of.clone(), object)];
+        let mut parts = vec![itself];
         let mut next = 0;
         while next < parts.len() && parts.len() <= PARTS_MAX {
-            let (at, object) = &parts[next];
-            let from = at.path.clone();
+            let Part { of, object, .. } = &parts[next];
+            let from = of.path.clone();
             let extended: Vec<Value> = object.items(&["spec", "extend", "with"]).cloned().collect();
             for said in &extended {
                 let Some((path, name)) = TypeRef::read(said) else { continue };
                 let wanted = TypeRef { path: path.unwrap_or(&from).to_owned(), name: name.to_owned() };
-                if let Some((of, object)) = self.one(&wanted)?.filter(|(of, _)| !known.contains(of)) {
-                    known.insert(of.clone());
-                    parts.push((of, object));
+                if let Some(part) = self.one(&wanted)?.filter(|part| !known.contains(&part.of)) {
+                    known.insert(part.of.clone());
+                    parts.push(part);
                 }
             }
             next += 1;
@@ -127,10 +141,10 @@ impl Types<'_> {
 impl Resolved {
     /// Itself and all that it is made of.
     pub(super) fn made_of(&self) -> impl Iterator<Item = &TypeRef> {
-        self.parts.iter().map(|(of, _)| of)
+        self.parts.iter().map(|part| &part.of)
     }
 
-    /// What the workspace has to be made ready by: types that say so, by name.
+    /// What the workspace has to be made ready by: types that say so, by the id of their workspace and their name.
     pub(super) fn initializers(&self) -> Vec<String> {
         self.saying("initializer")
     }
@@ -141,14 +155,15 @@ impl Resolved {
 
     fn saying(&self, flag: &str) -> Vec<String> {
         let says = |object: &Object| object.pointer(&["spec", flag]) == Some(&Value::Bool(true));
-        self.parts.iter().filter(|(_, object)| says(object)).map(|(of, _)| of.to_string()).collect()
+        self.parts.iter().filter(|part| says(&part.object)).map(|part| waited_for(&part.home, &part.of.name)).collect()
     }
 
     /// Labels that every workspace of the type has. What a type says itself goes before what it is made of.
     pub(super) fn labels(&self) -> Vec<(String, String)> {
-        let all = self.parts.iter().rev().filter_map(|(_, object)| {
-            object.pointer(&["spec", "additionalWorkspaceLabels"]).and_then(Value::as_object)
-        });
+        let all =
+            self.parts.iter().rev().filter_map(|part| {
+                part.object.pointer(&["spec", "additionalWorkspaceLabels"]).and_then(Value::as_object)
+            });
         let text = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
         all.flatten().filter_map(text).collect()
     }
@@ -156,7 +171,7 @@ impl Resolved {
     /// What workspaces of the type take from the start.
     pub(super) fn default_bindings(&self) -> Vec<Wanted> {
         let mut all: Vec<Wanted> = Vec::new();
-        for (of, object) in &self.parts {
+        for Part { of, object, .. } in &self.parts {
             for said in object.items(&["spec", "defaultAPIBindings"]) {
                 let word = |field: &str| said.get(field).and_then(Value::as_str).unwrap_or_default();
                 let path = if word("path").is_empty() { &*of.path } else { word("path") };
@@ -171,7 +186,7 @@ impl Resolved {
 
     /// What is made inside of it unless something else is asked for.
     pub(super) fn default_child(&self) -> Option<&Value> {
-        self.parts.iter().find_map(|(_, object)| object.pointer(&["spec", "defaultChildWorkspaceType"]))
+        self.parts.iter().find_map(|part| part.object.pointer(&["spec", "defaultChildWorkspaceType"]))
     }
 
     /// Why a workspace of this type may not be inside one of another; nothing if it may.
@@ -188,7 +203,7 @@ impl Resolved {
 
     /// Every part that sets a limit has to allow some part of the other.
     fn allows(&self, limit: &str, other: &Resolved) -> bool {
-        self.parts.iter().all(|(of, object)| {
+        self.parts.iter().all(|Part { of, object, .. }| {
             if object.pointer(&["spec", limit, "none"]) == Some(&Value::Bool(true)) {
                 return false;
             }
@@ -196,7 +211,7 @@ impl Resolved {
             let is_meant = |said: &Value| {
                 TypeRef::read(said).is_some_and(|(path, name)| {
                     let wanted = TypeRef { path: path.unwrap_or(&of.path).to_owned(), name: name.to_owned() };
-                    other.parts.iter().any(|(part, _)| *part == wanted)
+                    other.parts.iter().any(|part| part.of == wanted)
                 })
             };
             types.peek().is_none() || types.any(is_meant)

@@ -1,6 +1,7 @@
 //! What the request is about.
 
 use super::trace::Noted;
+use super::workspace::Ended;
 use crate::api::Api;
 use crate::error::ApiError;
 use crate::metrics;
@@ -16,6 +17,9 @@ pub(super) fn target(
     (workspace, passed_on): (&Workspace, bool),
     noted: &mut Noted,
 ) -> Target {
+    if let Some(Ended(error)) = request.extensions().get() {
+        return noting(Err(error.clone()), noted);
+    }
     let watching = Query::parse(request.uri().query().unwrap_or_default()).flag("watch").unwrap_or(false);
     let parse =
         |served: &Lookup<'_>| Target::parse(request.method(), request.uri().path(), watching, workspace, served);

@@ -1,6 +1,6 @@
 //! `/clusters/<path>/...`: which workspace the rest of the path is in.
 
-use crate::api::{Api, Said};
+use crate::api::{Api, Mounted, Said};
 use crate::auth::User;
 use crate::error::ApiError;
 use crate::place::Workspace;
@@ -27,11 +27,8 @@ pub(super) fn known(user: Arc<User>, request: &Request) -> Arc<User> {
 /// The workspace, which is taken off the path. Whether there is one is nobody's business who may not enter it: a request
 /// into none goes the way of all others, and is refused where they are.
 pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<(Workspace, Option<Window>), ApiError> {
-    if let Some((window, rest)) = api.workspaces.window(request.uri().path()) {
-        let uri = below(request.uri(), &rest).ok_or_else(ApiError::no_such_path)?;
-        *request.uri_mut() = uri;
-        let home = window.as_ref().map_or_else(Workspace::nowhere, |window| window.home.clone());
-        return Ok((home, window));
+    if let Some(seen) = window(api, request)? {
+        return Ok(seen);
     }
     let mut said = Said::default();
     if let Some(meant) = api.workspaces.meant(request.uri()) {
@@ -42,12 +39,60 @@ pub(super) fn workspace(api: &Api, request: &mut Request) -> Result<(Workspace, 
     }
     request.extensions_mut().insert(said);
     let (named, rest) = split(request.uri().path());
-    let workspace = api.workspaces.find(named).unwrap_or_else(Workspace::nowhere);
-    if named.is_some() {
+    let found = api.workspaces.find(named);
+    if let (None, Some(path)) = (&found, named)
+        && let Some(mounted) = api.workspaces.mounted(path)
+    {
+        let rest = rest.to_owned();
+        return follow(api, request, mounted, &rest);
+    }
+    taken_off(request)?;
+    Ok((found.unwrap_or_else(Workspace::nowhere), None))
+}
+
+fn window(api: &Api, request: &mut Request) -> Result<Option<(Workspace, Option<Window>)>, ApiError> {
+    let Some((window, rest)) = api.workspaces.window(request.uri().path()) else { return Ok(None) };
+    let uri = below(request.uri(), &rest).ok_or_else(ApiError::no_such_path)?;
+    *request.uri_mut() = uri;
+    let home = window.as_ref().map_or_else(Workspace::nowhere, |window| window.home.clone());
+    Ok(Some((home, window)))
+}
+
+fn taken_off(request: &mut Request) -> Result<(), ApiError> {
+    if let (Some(_), rest) = split(request.uri().path()) {
         let uri = below(request.uri(), rest).ok_or_else(ApiError::no_such_path)?;
         *request.uri_mut() = uri;
     }
-    Ok((workspace, None))
+    Ok(())
+}
+
+/// Why a request does not go on from where it was sent. Whoever may look around there is told.
+#[derive(Clone, Debug)]
+pub(super) struct Ended(pub(super) ApiError);
+
+/// A request goes on where something leads, but from there not once more.
+fn follow(
+    api: &Api,
+    request: &mut Request,
+    mounted: Mounted,
+    rest: &str,
+) -> Result<(Workspace, Option<Window>), ApiError> {
+    let leads = match mounted.leads {
+        Ok(leads) => leads,
+        Err(error) => {
+            request.extensions_mut().insert(Ended(error));
+            taken_off(request)?;
+            return Ok((mounted.home, None));
+        }
+    };
+    let uri = below(request.uri(), &format!("{leads}{rest}")).ok_or_else(ApiError::no_such_path)?;
+    *request.uri_mut() = uri;
+    if let Some(seen) = window(api, request)? {
+        return Ok(seen);
+    }
+    let found = split(request.uri().path()).0.and_then(|named| api.workspaces.find(Some(named)));
+    taken_off(request)?;
+    Ok((found.unwrap_or_else(Workspace::nowhere), None))
 }
 
 fn split(path: &str) -> (Option<&str>, &str) {

@@ -38,9 +38,12 @@ fn organization(number: u64) -> String {
     format!("org-{number}")
 }
 
+/// How the names of the workspaces begin.
+const PREFIX: &str = "ws-";
+
 /// The name of the workspace of this number.
 pub fn name(number: u64) -> String {
-    format!("ws-{number}")
+    format!("{PREFIX}{number}")
 }
 
 fn collection(parent: &str) -> String {
@@ -101,11 +104,14 @@ pub async fn delete(server: &Server, count: u64) -> Vec<Row> {
         })
     };
     asked.await;
-    let one = format!("{}?limit=1", collection("root"));
+    // The workspace that is there from the start comes before them.
+    let first = format!("{}?limit=2", collection("root"));
     loop {
         let found: Value =
-            serde_json::from_slice(&client.body(0, Method::GET, &one, String::new()).await).expect("JSON");
-        if found["items"].as_array().is_some_and(Vec::is_empty) {
+            serde_json::from_slice(&client.body(0, Method::GET, &first, String::new()).await).expect("JSON");
+        let names =
+            found["items"].as_array().into_iter().flatten().filter_map(|item| item["metadata"]["name"].as_str());
+        if !names.into_iter().any(|found| found.starts_with(PREFIX)) {
             break;
         }
         tokio::time::sleep(ASK_EVERY).await;
@@ -118,13 +124,20 @@ pub async fn delete(server: &Server, count: u64) -> Vec<Row> {
 pub async fn restart(plan: &Plan) -> Vec<Row> {
     let mut server = Server::start(Peer::Hanse, &plan.scratch, &plan.hanse).await;
     let count = plan.many;
+    tokio::time::sleep(SETTLE).await;
+    let (memory, disk) = (server.rss_bytes().0, bytes_under(&server.data));
     let made = create_all(&server, Shape::Flat, count).await;
     tokio::time::sleep(SETTLE).await;
+    let each_kb = |bytes: f64| bytes / 1000.0 / count as f64;
+    let (memory, disk) = (each_kb(server.rss_bytes().0 - memory), each_kb(bytes_under(&server.data) - disk));
     server.restart().await;
     let ready = server.ready.as_secs_f64();
     tokio::time::sleep(SETTLE).await;
     vec![
         Row::more(format!("{count} workspaces: made"), made.per_second(), "/s"),
+        Row::less(format!("{count} workspaces: made, p99"), made.percentile_ms(99.0), "ms"),
+        Row::less(format!("{count} workspaces: RSS of each"), memory, "KB").aim(Aim::Below(20.0)),
+        Row::less(format!("{count} workspaces: disk of each"), disk, "KB"),
         Row::less(format!("{count} workspaces: ready after a restart"), ready, "s").aim(Aim::Below(10.0)),
         Row::less(format!("{count} workspaces: RSS after a restart"), server.rss_bytes().0 / 1e6, "MB"),
     ]

@@ -3,6 +3,7 @@
 
 mod life;
 mod load;
+mod sight;
 
 use bench::disk;
 use bench::peers::{Peer, Server};
@@ -24,18 +25,30 @@ struct Plan {
     many: u64,
     /// Workspaces in which everything is listed.
     listed: u64,
+    /// Objects that are made under one watch.
+    changes: u64,
     hanse: PathBuf,
     scratch: PathBuf,
 }
 
 impl Plan {
     fn from_args() -> Self {
+        let said = |flag: &str| std::env::args().find_map(|argument| argument.strip_prefix(flag).map(str::to_owned));
         let quick = std::env::args().any(|argument| argument == "--quick");
         let beside = std::env::current_exe().unwrap_or_default().with_file_name("hanse");
-        let named = std::env::args().find_map(|argument| argument.strip_prefix("--hanse=").map(PathBuf::from));
         let scratch = std::env::current_dir().unwrap_or_default().join("target/bench");
-        let (some, many, listed) = if quick { (1_000, 5_000, 100) } else { (10_000, 100_000, 1_000) };
-        Self { some, many, listed, hanse: named.unwrap_or(beside), scratch }
+        let usual = if quick { [1_000, 5_000, 100, 200] } else { [10_000, 100_000, 1_000, 1_000] };
+        let numbers: Vec<u64> =
+            said("--numbers=").iter().flat_map(|text| text.split(',')).flat_map(str::parse).collect();
+        let [some, many, listed, changes] = numbers.try_into().unwrap_or(usual);
+        Self {
+            some,
+            many,
+            listed: listed.min(some),
+            changes,
+            hanse: said("--hanse=").map_or(beside, PathBuf::from),
+            scratch,
+        }
     }
 }
 
@@ -50,6 +63,7 @@ async fn main() {
         report.add("hanse", life::make(&server, shape, plan.some).await);
         if shape == life::Shape::Flat {
             report.add("hanse", load::list_everything(&server, plan.listed).await);
+            report.add("hanse", sight::watch_everywhere(&server, plan.some, plan.changes).await);
             report.add("hanse", life::delete(&server, plan.some).await);
         }
     }

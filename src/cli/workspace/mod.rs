@@ -172,7 +172,8 @@ async fn write(flags: &Export, to: &Path) -> Result<(usize, usize), Error> {
 
 /// The names of the workspaces in one.
 fn children(entries: &[Value]) -> impl Iterator<Item = String> {
-    let is_one = |entry: &&Value| entry["at"][0] == "tenancy.kcp.io" && entry["at"][1] == "workspaces";
+    // Behind one that is mounted there is nothing of its own.
+    let is_one = |entry: &&Value| moving::is_workspace(entry) && entry["object"]["spec"]["mount"].is_null();
     entries.iter().filter(is_one).filter_map(|entry| entry["at"][4].as_str().map(str::to_owned))
 }
 
@@ -211,8 +212,36 @@ async fn import(flags: &Import) -> Result<(), Error> {
     for one in &moves {
         rest(&hub, one, None).await?;
     }
+    let missing = look_again(&hub, &moves).await?;
     bar.finish_and_clear();
-    Ok(answer(&format!("{}: {} workspaces, {objects} objects\n", flags.path, moves.len()))?)
+    Ok(answer(&format!("{}: {} workspaces, {objects} objects\n{missing}", flags.path, moves.len()))?)
+}
+
+/// What says where the server is, or what is there of what others offer, is true of another server. Each of these is
+/// completed by whoever writes it: a change of nothing is enough. Bindings come last, for they refer to the others.
+const SAID_BY_SERVER: [&str; 3] = [
+    "/apis/tenancy.kcp.io/v1alpha1/workspacetypes",
+    "/apis/apis.kcp.io/v1alpha1/apiexportendpointslices",
+    "/apis/apis.kcp.io/v1alpha2/apibindings",
+];
+
+/// Has the server say it anew. Returns what is missing here, a line for each.
+async fn look_again(hub: &Hub, moves: &[Move]) -> Result<String, Error> {
+    let mut missing = String::new();
+    for kind in SAID_BY_SERVER {
+        for one in moves {
+            let list = hub.ask(&one.new_id, Method::GET, kind, None).await?;
+            for name in
+                list["items"].as_array().into_iter().flatten().filter_map(|item| item["metadata"]["name"].as_str())
+            {
+                let now = hub.ask(&one.new_id, Method::PATCH, &format!("{kind}/{name}"), Some(&json!({}))).await?;
+                if let Some(why) = moving::not_found(&now) {
+                    missing.push_str(&format!("{}: APIBinding {name:?}: {why}\n", one.new_path));
+                }
+            }
+        }
+    }
+    Ok(missing)
 }
 
 /// Makes the workspaces, the outer ones first, with nothing in them.

@@ -20,12 +20,17 @@ pub(super) struct Move {
     pub(super) new_path: String,
 }
 
+pub(super) fn is_workspace(entry: &Value) -> bool {
+    entry["at"][0] == "tenancy.kcp.io" && entry["at"][1] == "workspaces"
+}
+
 /// A page as it is put into the workspace of `own`; nothing, if nothing is left of it.
 pub(super) fn moved(mut page: Value, own: &Move, all: &[Move]) -> Option<Value> {
     let entries = page.get_mut("entries")?.as_array_mut()?;
     entries.retain(|entry| {
         let word = |at: usize| entry["at"][at].as_str().unwrap_or_default();
-        !LEFT.contains(&(word(0), word(1)))
+        let mounted = is_workspace(entry) && !entry["object"]["spec"]["mount"].is_null();
+        mounted || !LEFT.contains(&(word(0), word(1)))
     });
     for entry in entries.iter_mut() {
         change(&mut entry["object"], own, all);
@@ -65,6 +70,13 @@ fn follow_path(path: &mut Value, all: &[Move]) {
     if let Some(one) = innermost {
         *path = format!("{}{}", one.new_path, &text[one.old_path.len()..]).into();
     }
+}
+
+/// Why what a binding refers to is not to be had, if it is not.
+pub(super) fn not_found(binding: &Value) -> Option<&str> {
+    let conditions = binding.pointer("/status/conditions").and_then(Value::as_array);
+    let is_so = |found: &&Value| found["type"] == "APIExportValid" && found["status"] == "False";
+    conditions.into_iter().flatten().find(is_so).and_then(|found| found["message"].as_str())
 }
 
 /// Where a workspace of a file is put that begins with one at `top`.
@@ -112,5 +124,17 @@ mod tests {
         assert_eq!(other, "root:ab");
         assert_eq!(super::moved(json!({ "entries": [] }), &all[0], &all), None);
         assert_eq!(new_path("root:a:b", "root:a", "root:t:z"), "root:t:z:b");
+    }
+
+    #[test]
+    fn a_binding_says_that_its_export_is_not_to_be_had() {
+        let binding = |status: &str| {
+            json!({ "status": { "conditions": [
+            { "type": "Ready", "status": "False", "message": "another" },
+            { "type": "APIExportValid", "status": status, "message": "APIExport root:a|b not found" },
+        ] } })
+        };
+        assert_eq!(not_found(&binding("False")), Some("APIExport root:a|b not found"));
+        assert_eq!((not_found(&binding("True")), not_found(&json!({}))), (None, None));
     }
 }

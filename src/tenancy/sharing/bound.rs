@@ -1,7 +1,7 @@
 //! What becomes of a binding: which kinds it makes usable, or why it cannot. Pure.
 
 use super::claims;
-use super::conditions::{Conditions, State};
+use crate::tenancy::conditions::{Conditions, State};
 use apiserver::attend::{Added, By};
 use apiserver::object::Object;
 use openapi::scalar::time::Instant;
@@ -52,12 +52,15 @@ pub(super) fn decide(seen: &Seen<'_>) -> Decision {
     let mut conditions = Conditions::read(binding.items(&["status", "conditions"]));
     let mut bound: Vec<Value> = binding.items(&["status", "boundResources"]).cloned().collect();
     let mut decision = Decision { status: json!({}), schemas: Vec::new(), evolved: Vec::new() };
+    let mut home = binding.text(&["status", "apiExportClusterName"]);
     let valid = seen.export.map_or_else(|| missing(seen), |offer| validity(seen, offer));
     if valid == State::True
         && let Some(offer) = seen.export
     {
         let problem = problem(seen, offer, &bound);
         if problem.is_none() {
+            // Whoever has the identity is the one that was bound, wherever it is now.
+            home = &offer.home;
             for schema in offer.schemas.iter().filter_map(|(_, schema)| schema.as_ref()) {
                 take(&mut bound, schema, offer, &mut decision);
             }
@@ -81,7 +84,6 @@ pub(super) fn decide(seen: &Seen<'_>) -> Decision {
     conditions.set("PermissionClaimsApplied", &State::True, seen.now);
     conditions.summarize(COMPLETED, seen.now);
     let phase = if conditions.is_true(COMPLETED) { "Bound" } else { "Binding" };
-    let home = binding.text(&["status", "apiExportClusterName"]);
     let home = if home.is_empty() { seen.export.map_or("", |offer| &offer.home) } else { home };
     decision.status = json!({
         "apiExportClusterName": home, "phase": phase, "conditions": conditions.into_value(),

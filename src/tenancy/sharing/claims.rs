@@ -1,6 +1,6 @@
 //! What exporters claim and what is accepted of it: the one without the other permits nothing. Pure.
 
-use super::conditions::State;
+use crate::tenancy::conditions::State;
 use serde_json::{Value, json};
 
 /// What follows from what was claimed and accepted.

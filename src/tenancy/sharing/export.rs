@@ -1,10 +1,10 @@
 //! Exports: each has an identity, made of a secret that nobody else knows, and a slice that says where it is found.
 
-use super::conditions::{Conditions, State};
 use super::slice;
 use super::words::{EVOLVED, EXPORTS, NEWEST, NO_SLICE, SECRETS_IN, SLICES};
 use crate::definitions::convert_export;
 use crate::tenancy::birth::namespace;
+use crate::tenancy::conditions::{Conditions, State};
 use crate::tenancy::types::Types;
 use crate::tenancy::words::{CLUSTER, PATH, collection};
 use apiserver::allocate::Beside;

@@ -6,14 +6,13 @@
 //! it is bound for the first time: the objects of those who took it do not depend on whoever offered it. Keys of such
 //! objects carry the identity, so that those of two exports never mix, whatever they are called.
 //!
-//! [`bound`], [`claims`] and [`conditions`] are pure; [`bindings`] keeps bindings up to date and empties those that go.
+//! [`bound`] and [`claims`] are pure; [`bindings`] keeps bindings up to date and empties those that go.
 //! What an exporter sees of those who took something is said in [`window`].
 
 mod binding;
 pub mod bindings;
 mod bound;
 mod claims;
-mod conditions;
 mod export;
 mod identities;
 mod policy;

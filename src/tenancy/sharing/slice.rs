@@ -1,7 +1,7 @@
 //! Slices: under which URL the objects of an export's kinds are found.
 
-use super::conditions::{Conditions, State};
 use super::words::EXPORTS;
+use crate::tenancy::conditions::{Conditions, State};
 use crate::tenancy::path;
 use crate::tenancy::types::Types;
 use crate::tenancy::words::collection;

@@ -58,3 +58,44 @@ async fn masters_take_everything_out_of_a_workspace_and_put_it_into_another() {
     let (code, text) = house.ask(master(), &format!("POST /clusters/{onto}/debug/content"), &[], &odd).await;
     assert!((400..500).contains(&code), "{code} {text}");
 }
+
+/// Everything of a workspace, but for what it says of itself.
+async fn taken_out(house: &House, path: &str) -> Value {
+    let mut page = body(&house.master(&format!("GET /clusters/{path}/debug/content"), &[]).await.1);
+    page["entries"].as_array_mut().unwrap().retain(|entry| entry["at"][1] != "logicalclusters");
+    page
+}
+
+#[tokio::test]
+async fn a_binding_is_put_where_there_is_no_such_export_and_used_when_there_is() {
+    let (here, there) = (House::new().await, House::new().await);
+    here.share(json!({})).await;
+    here.take("root:ann-b", json!([])).await;
+    let cowboys = "/clusters/root:ann-b/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys";
+    let john = json!({ "apiVersion": "wildwest.dev/v1alpha1", "kind": "Cowboy", "metadata": { "name": "john" } });
+    here.is(&here.asked("bob", &format!("POST {cowboys}"), john).await, 201);
+
+    let master = || Peer::user(User::authenticated("root", vec![MASTERS.to_owned()]));
+    let put = async |path: &str| {
+        let page = taken_out(&here, path).await;
+        there.is(&there.ask(master(), &format!("POST /clusters/{path}/debug/content"), &[], &page).await, 200);
+    };
+    // The server looks at a binding whenever it is written, be it by somebody who changes nothing.
+    let looked_at = async || {
+        let line = "PATCH /clusters/root:ann-b/apis/apis.kcp.io/v1alpha2/apibindings/cowboys";
+        let sort = [("content-type", "application/merge-patch+json")];
+        let found = there.ask(master(), line, &sort, &json!({})).await;
+        there.is(&found, 200);
+        let binding = body(&found.1);
+        let conditions = binding["status"]["conditions"].as_array().unwrap();
+        let valid = conditions.iter().find(|found| found["type"] == "APIExportValid").unwrap()["status"].clone();
+        (valid, binding["status"]["apiExportClusterName"].clone())
+    };
+    put("root:ann-b").await;
+    assert_eq!(looked_at().await.0, "False");
+    there.is(&there.asked("bob", &format!("GET {cowboys}"), Value::Null).await, 404);
+    there.is(&there.asked("bob", "GET /clusters/root:ann-b/apis", Value::Null).await, 200);
+    put("root:ann").await;
+    assert_eq!(looked_at().await, (json!("True"), json!(there.find("root:ann").as_str())));
+    there.is(&there.asked("bob", &format!("GET {cowboys}/john"), Value::Null).await, 200);
+}

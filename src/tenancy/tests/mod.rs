@@ -4,6 +4,7 @@ mod content;
 mod everywhere;
 mod homes;
 mod isolation;
+mod mounts;
 mod projects;
 mod rest;
 mod sharing;
@@ -115,6 +116,7 @@ async fn a_workspace_is_ready_and_has_everything_in_it_when_it_was_made() {
     let itself = world.client.get(&world.at(LOGICAL_CLUSTERS, "root:acme", None, ITSELF)).await.unwrap().unwrap();
     assert_eq!(itself.annotation("kcp.io/path"), Some("root:acme"));
     assert_eq!(itself.text(&["spec", "owner", "uid"]), made.uid());
+    assert_eq!(itself.text(&["spec", "createdBy", "username"]), "system:hanse:tenancy");
     for namespace in ["default", "kube-system"] {
         let at = world.at(("", "v1", "namespaces"), "root:acme", None, namespace);
         assert_eq!(world.client.get(&at).await.unwrap().unwrap().text(&["status", "phase"]), "Active");
@@ -216,9 +218,31 @@ async fn a_type_decides_where_a_workspace_can_be_and_what_is_asked_of_it_first()
         (made.text(&["status", "phase"]), made.labels().unwrap()["tier"].as_str()),
         ("Initializing", Some("gold"))
     );
-    assert_eq!(made.pointer(&["status", "initializers"]), Some(&json!(["root:acme:special"])));
+    assert_eq!(
+        made.pointer(&["status", "initializers"]),
+        Some(&json!([format!("{}:special", world.find("root:acme").unwrap())]))
+    );
     let refused = world.try_make("root:acme:team:s", "x", typed("universal")).await.unwrap_err();
     assert!(refused.message().contains("does not allow children"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_type_says_that_it_can_be_used_and_where_workspaces_wait_for_it() {
+    let world = World::new().await;
+    world.make(ROOT, "acme").await;
+    let special = json!({ "metadata": { "name": "special" }, "spec": { "initializer": true } });
+    world.put(TYPES, "root:acme", None, special).await;
+    for (path, name) in [(ROOT, "team"), ("root:acme", "special")] {
+        let of = world.client.get(&world.at(TYPES, path, None, name)).await.unwrap().unwrap();
+        let conditions: Vec<_> = of.items(&["status", "conditions"]).map(|of| (&of["type"], &of["status"])).collect();
+        assert_eq!(json!(conditions), json!([["Ready", "True"], ["VirtualWorkspaceURLsReady", "True"]]));
+        assert_eq!(of.annotation("kcp.io/path"), Some(path));
+        let id = world.find(path).unwrap();
+        assert_eq!(of.annotation("kcp.io/cluster"), Some(id.as_str()));
+        let url = |stage: &str| json!({ "type": stage, "url": format!("https://hanse/services/{stage}workspaces/{id}:{name}") });
+        let seen = json!([url("initializing"), url("terminating")]);
+        assert_eq!(of.pointer(&["status", "virtualWorkspaces"]), Some(&seen));
+    }
 }
 
 #[tokio::test]
