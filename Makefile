@@ -46,6 +46,8 @@ endif
 # alone, tier-b.txt those controllers besides that every API server has, tier-n.txt two Node objects that are ready.
 TIER ?= a
 PROCS ?= 6
+# Where `make bench` writes down what it measures.
+MEASURED := target/bench/measured
 # How many seeds `make simulation` goes through.
 SEEDS ?= 1000
 # Which stories `make differential` tells: those whose name begins with one of these, separated by commas. All if empty.
@@ -105,13 +107,13 @@ aggregation: tools test-tools server ## Put the server behind a real kube-apiser
 newcomer: $(TOOLS)/kubectl build-tools server ## Type what `hanse dev` prints, and try every example
 	TOOLS=$(TOOLS) HANSE=$(HANSE) python3 tests/newcomer/newcomer.py
 
-docs-test: tools test-tools server $(PYTHON) ## Type every command of the book and of the examples, and compare what comes (PAGE=quickstart)
+docs-test: $(TOOLS)/kubectl $(TOOLS)/etcd test-tools server $(PYTHON) ## Type every command of the book and of the examples, and compare what comes (PAGE=quickstart)
 	TOOLS=$(TOOLS) HANSE=$(HANSE) $(PYTHON) tests/newcomer/docs.py $(PAGE)
 
 docs-reference: build-tools ## Write the reference of the book anew, from the definitions of our own kinds
 	DOCS_REFERENCE=write $(CARGO) test --workspace $(FEATURES) --test all docs::the_reference
 
-deploy-test: tools test-tools server ## Hold the chart and the kustomization against a real kube-apiserver, and their flags against the server
+deploy-test: $(addprefix $(TOOLS)/,kubectl kube-apiserver etcd) test-tools server ## Hold the chart and the kustomization against a real kube-apiserver, and their flags against the server
 	TOOLS=$(TOOLS) tests/peers/with.sh tests/peers/kube.sh env HANSE=$(HANSE) TOOLS=$(TOOLS) tests/deploy/deploy.sh
 
 federation-three: tools test-tools server ## Federate into three real kube-apiservers from a server that is killed again and again (RACES=1000 KILLS=5)
@@ -159,7 +161,13 @@ generate: need-go ## Write the table of built-in kinds, and what tests compare w
 	cd apiserver/generate/authorize && go run .
 	cd expression/generate && go run .
 
-bench: bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces bench-federation ## Measure everything that can be measured
+# A measurement that misses its aim may fail once it has said so: the table says it, too.
+bench: tools test-tools bench-build ## Measure everything in ten minutes, and write the tables and plots of bench/README.md
+	rm -rf $(MEASURED) && mkdir -p $(MEASURED)
+	for each in storage api extend auth isolation workspaces federation; do \
+		TOOLS=$(TOOLS) $(RELEASE)/bench-$$each --quick --json=$(MEASURED)/$$each.json || [ -e $(MEASURED)/$$each.json ] || exit 1; \
+	done
+	$(RELEASE)/bench-report $(MEASURED) bench/README.md --when=$$(date +%F)
 
 bench-storage: test-tools bench-build ## Measure the store against a real etcd; BENCH=--quick for a first look, BENCH=--peers=log,fjall,sled,etcd for all engines
 	$(RELEASE)/bench-storage $(BENCH)

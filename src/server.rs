@@ -32,6 +32,7 @@ use apiserver::serve;
 use serde_json::{Value, json};
 use standing::Follower;
 use std::collections::BTreeSet;
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,12 +66,12 @@ pub struct Server {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("the server cannot start")]
+    #[error("the server cannot start{}", otherwise(.0))]
     Storage(#[from] OpenError),
     #[error("opening the store was interrupted")]
     Interrupted(#[from] tokio::task::JoinError),
-    #[error("cannot listen on {address}")]
-    Listen { address: SocketAddr, source: std::io::Error },
+    #[error("cannot listen on {address}: {why}{}", instead(why))]
+    Listen { address: SocketAddr, why: io::Error },
     #[error("the server has nothing to prove itself with")]
     Credentials(#[from] CredentialsError),
     #[error("nothing could be written down")]
@@ -89,6 +90,27 @@ pub enum StartError {
     Bootstrap(#[from] ApiError),
 }
 
+/// What somebody can do about an address that cannot be had.
+fn instead(why: &io::Error) -> &'static str {
+    match why.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; is another server running? `--listen 127.0.0.1:0` takes a port that is free, and needs a --data-dir of its own"
+        }
+        io::ErrorKind::PermissionDenied => "; ports below 1024 are kept for root: `--listen ADDRESS:6443`",
+        io::ErrorKind::AddrNotAvailable => "; this machine has no such address: `--listen 127.0.0.1:6443`",
+        _ => "",
+    }
+}
+
+/// The flags that open a store which these did not.
+fn otherwise(error: &OpenError) -> String {
+    match error {
+        OpenError::OtherBackend { found, .. } => format!(" like this, but with --storage {found}"),
+        OpenError::InUse { .. } => " with this --data-dir".to_owned(),
+        _ => String::new(),
+    }
+}
+
 impl Server {
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let (limits, listen) = (config.limits.clone(), config.listen);
@@ -99,8 +121,8 @@ impl Server {
         let (vouching, audit) = (authentication.read()?, audit.read()?);
         let standing = aggregated.read().map_err(StartError::NoHost)?;
         let deciders = authorization.read(standing.as_ref())?.map(|all| Arc::new(all) as Arc<dyn Elsewhere>);
-        let listener = serve::bind(listen).await.map_err(|source| StartError::Listen { address: listen, source })?;
-        let address = listener.local_addr().map_err(|source| StartError::Listen { address: listen, source })?;
+        let listener = serve::bind(listen).await.map_err(|why| StartError::Listen { address: listen, why })?;
+        let address = listener.local_addr().map_err(|why| StartError::Listen { address: listen, why })?;
         let store = open_store(place, storage, &keys, &stop).await?;
         let ambient = Ambient::real();
         let others = Authorities {

@@ -324,13 +324,16 @@ fn a_store_has_one_server_and_one_engine() {
     let serving = Serving::start(["--data-dir", &dir]);
     let second = hanse(["serve", "--listen", "127.0.0.1:0", "--data-dir", &dir]).refused();
     let in_use = "is in use by another process; stop it, or choose another directory";
-    assert_eq!(second, format!("hanse: the server cannot start: {dir} {in_use}\n"));
+    assert_eq!(second, format!("hanse: the server cannot start with this --data-dir: {dir} {in_use}\n"));
     let (address, elsewhere) = (format!("127.0.0.1:{}", serving.port()), place.name("elsewhere"));
     let busy = hanse(["serve", "--listen", &address, "--data-dir", &elsewhere]).refused();
-    assert_eq!(busy, format!("hanse: cannot listen on {address}: Address already in use (os error 98)\n"));
+    let refused =
+        format!("hanse: cannot listen on {address}: Address already in use (os error 98); is another server running?");
+    assert!(busy.starts_with(&refused) && busy.contains("`--listen 127.0.0.1:0`"), "{busy}");
     assert_eq!(serving.stop("TERM").code, Some(0));
     let other = hanse(["serve", "--listen", "127.0.0.1:0", "--data-dir", &dir, "--storage", "sled"]).refused();
     assert!(other.contains("holds a log store, not sled; open it as log"), "{other}");
+    assert!(other.contains("but with --storage log"), "{other}");
 }
 
 const SEALED: &str = "apiVersion: apiserver.config.k8s.io/v1
@@ -497,6 +500,13 @@ fn teaches(kubeconfig: &str) {
     check(&["explain", "deploy/x"], &["no Deployment \"x\"", "kubectl get deployments -A"]);
     check(&["explain", "all/x"], &["no object \"x\"", "kubectl get all -A"]);
     check(&["explain", "wrokload/x"], &["\"wrokload\"", "kubectl api-resources"]);
+    check(&["explain", "deplyment/x"], &["\"deplyment\"", "but \"deployment\" is"]);
+    check(&["explain", "deploy", "x"], &["no Deployment \"x\""]);
+    check(
+        &["cell", "join", "x", "--cell-workspace", "root:cells:ams"],
+        &["is cell ams already", "hanse cell leave ams"],
+    );
+    check(&["cell", "join", "ams", "--cell-workspace", "root:x"], &["another cluster", "hanse cell leave ams"]);
     check(&["cell", "leave", "nowhere"], &["no cell nowhere", "hanse cell list"]);
     check(&["cell", "join", "x", "--cell-workspace", "root:x", "--wait", "0"], &["hanse cell leave x --force"]);
     hanse(["cell", "leave", "x", "--force", "--kubeconfig", kubeconfig]).fine();
@@ -532,7 +542,7 @@ fn workspaces_are_taken_to_another_server_in_a_file() {
     let from = room.path("here/admin.kubeconfig").display().to_string();
     let told =
         hanse(["workspace", "export", "root:default", "--children", "--to", &name, "--kubeconfig", &from]).fine();
-    assert!(told.contains(": 1 workspaces, "), "{told}");
+    assert!(told.contains(": 1 workspace, "), "{told}");
     let refused = hanse(["workspace", "export", "root:default", "--to", &name, "--kubeconfig", &from]).refused();
     assert!(refused.contains("is there already"), "{refused}");
     assert_eq!(first.stop("INT").code, Some(0));
@@ -555,7 +565,7 @@ fn workspaces_are_taken_to_another_server_in_a_file() {
     killed.wait().unwrap();
     for path in ["root:copy", "root:copy:inner"] {
         let told = import(path, &name).fine();
-        assert!(told.starts_with(&format!("{path}: 1 workspaces, ")), "{told}");
+        assert!(told.starts_with(&format!("{path}: 1 workspace, ")), "{told}");
     }
     let refused = import("root:copy", &name).refused();
     assert!(refused.contains("already exists"), "{refused}");

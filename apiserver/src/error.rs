@@ -8,7 +8,7 @@ use openapi::FieldError;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::fmt;
-use storage::{CommitError, ReadError, Revision};
+use storage::{BackendError, CommitError, ReadError, Revision};
 
 /// A refusal. Everything of it is meant for the client; what is not is logged where it happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -477,15 +477,23 @@ impl From<CommitError> for ApiError {
             CommitError::Invalid(invalid) => Self::bad_request(invalid.to_string()),
             CommitError::Unavailable(why) => {
                 tracing::warn!(error = &*why as &dyn std::error::Error, "a write was refused");
-                Self::unavailable("the store cannot write at the moment")
+                Self::unavailable(format!("the store cannot write at the moment{}", no_space(&why)))
             }
             CommitError::Uncertain(why) => {
                 tracing::error!(error = &*why as &dyn std::error::Error, "a write has an unknown outcome");
-                Self::timeout("the write may or may not have happened; read before trying again")
+                Self::timeout(format!(
+                    "the write may or may not have happened; read before trying again{}",
+                    no_space(&why)
+                ))
             }
             CommitError::Closed => Self::unavailable("the server is shutting down"),
         }
     }
+}
+
+/// Of all that can happen to a store, this is what somebody who writes can do something about, or knows who can.
+fn no_space(why: &BackendError) -> &'static str {
+    if let BackendError::DiskFull { .. } = why { ": no space is left for the store" } else { "" }
 }
 
 impl From<Unnameable> for ApiError {
@@ -498,6 +506,18 @@ impl From<Unnameable> for ApiError {
 mod tests {
     use super::*;
     use crate::catalog::Catalog;
+
+    #[test]
+    fn who_writes_is_told_that_no_space_is_left_and_nothing_else_of_the_disk() {
+        let full = || BackendError::DiskFull { path: "/var/lib/x".into() }.into();
+        for error in [CommitError::Unavailable(full()), CommitError::Uncertain(full())] {
+            let told = ApiError::from(error).status()["message"].as_str().unwrap().to_owned();
+            assert!(told.ends_with(": no space is left for the store") && !told.contains("/var"), "{told}");
+        }
+        let other = BackendError::Io { path: "/var/lib/x".into(), what: "on fire".to_owned() };
+        let told = ApiError::from(CommitError::Unavailable(other.into())).status();
+        assert_eq!(told["message"], "the store cannot write at the moment");
+    }
 
     #[test]
     fn a_refusal_is_told_as_kubernetes_tells_it() {

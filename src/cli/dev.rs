@@ -60,7 +60,7 @@ fn greeting(url: &str, shown: &Shown, files: &Files, colour: bool) -> String {
     let cells = match names.as_slice() {
         [] => "no cells".to_owned(),
         few if few.len() <= 6 => format!("cells {}", few.join(", ")),
-        many => format!("{} cells: {}, ...", many.len(), many[..6].join(", ")),
+        many => format!("{} cells: {} and {} more", many.len(), many[..6].join(", "), many.len() - 6),
     };
     let first = names.first().unwrap_or(&"root");
     let (kubeconfig, example) = (files.kubeconfig.display(), files.example.display());

@@ -29,6 +29,10 @@ impl fmt::Display for CellId {
 /// The annotation that says that a cell is lost: whatever is in it is forgotten, not withdrawn.
 pub const LOST: &str = "federation.hanse.dev/lost";
 
+/// The annotation that says which cluster a cell is, whatever it is called and wherever it is: the UID of a namespace that
+/// every cluster has.
+pub const IDENTITY: &str = "federation.hanse.dev/identity";
+
 /// How a cell is reached, as its object says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AccessRef {

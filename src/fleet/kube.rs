@@ -119,7 +119,10 @@ impl<T: Transport> CellApi for Kube<T> {
         Box::pin(async move {
             match self.bytes(Ask { accept: "*/*", ..Ask::get("/readyz".to_owned()) }).await? {
                 (code, _) if code.is_success() => Ok(()),
-                (code, bytes) => Err(refusal(code, &String::from_utf8_lossy(&bytes).into())),
+                (code, bytes) => {
+                    let said = serde_json::from_slice(&bytes).ok().filter(Value::is_object);
+                    Err(refusal(code, &said.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into())))
+                }
             }
         })
     }

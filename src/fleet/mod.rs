@@ -21,7 +21,7 @@ mod stream;
 mod transport;
 mod trust;
 
-pub use cell::{CellId, KUBECONFIG_KEY, LOST, kubeconfig as kubeconfig_of};
+pub use cell::{CellId, IDENTITY, KUBECONFIG_KEY, LOST, kubeconfig as kubeconfig_of};
 pub use health::Pace;
 pub use ledger::{CopyFacts, CopyId, CopyKind, Ledger};
 pub use line::Line;

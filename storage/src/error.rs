@@ -51,7 +51,7 @@ pub enum OpenError {
     UnknownFormat { file: PathBuf, found: String },
     #[error("{} is damaged: {what}; restore a backup into a new directory, or copy this one away for inspection", .file.display())]
     Damaged { file: PathBuf, what: String },
-    #[error("cannot use {}", .path.display())]
+    #[error("cannot use {}{}", .path.display(), has_to_be(.source))]
     Io {
         path: PathBuf,
         #[source]
@@ -63,6 +63,17 @@ pub enum OpenError {
     NotEmpty { dir: PathBuf },
     #[error("the backup cannot be read")]
     Backup(#[from] BackupError),
+}
+
+/// What a path should have been that could not be used.
+fn has_to_be(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            ", which whoever runs this has to be allowed to write"
+        }
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => ", which has to be a directory",
+        _ => "",
+    }
 }
 
 /// Why a backup could not be written or read.

@@ -58,7 +58,9 @@ def blocks(text):
                 assert block.steps, f"line {number}: a console block in which nothing is typed"
                 found.append(block)
             block = None
-        elif block is None or block.manner is None:
+        elif block is None:
+            assert not line.startswith("$ "), f"line {number}: a command that is in no block"
+        elif block.manner is None:
             continue
         elif line.startswith("$ "):
             block.steps.append(Step(number, line[2:]))
@@ -66,6 +68,7 @@ def blocks(text):
             block.steps[-1].command += "\n" + line[2:]
         else:
             block.steps[-1].expected.append(line)
+    assert block is None, "a block that does not end"
     return found
 
 
@@ -212,7 +215,7 @@ def read(page):
     with open(os.path.join(ROOT, page)) as file:
         found = blocks(file.read())
     if not found:
-        return 0
+        return 0, 0
     if page.startswith("examples/"):
         # They are for whoever has a federation to try.
         begin = blocks("```console server\n$ hanse dev\nHanse is ready: ...\n...\n```\n```console\n$ export KUBECONFIG=$PWD/hanse-data/dev.kubeconfig\n```\n")
@@ -226,7 +229,13 @@ def read(page):
             well = True
         finally:
             reader.close(well)
-    return sum(len(block.steps) for block in found)
+    steps = [step for block in found for step in block.steps]
+    return len(steps), sum(compared(step.expected) for step in steps)
+
+
+def compared(expected):
+    """How many lines of the book had to come."""
+    return sum(1 for line in expected if line.strip() not in ("", "..."))
 
 
 def main(chosen):
@@ -234,17 +243,20 @@ def main(chosen):
              for page in sorted(glob.glob(os.path.join(ROOT, pattern), recursive=True))]
     wanted = [page for page in pages if not chosen or any(word in page for word in chosen)]
     assert wanted, f"no page is called {chosen}"
-    failed = []
+    failed, commands, lines = [], 0, 0
     for page in wanted:
+        began = time.monotonic()
         try:
-            typed = read(page)
-            print(f"ok: {page}: {typed} commands" if typed else f"--: {page}: nothing to type", flush=True)
+            typed, came = read(page)
+            commands, lines = commands + typed, lines + came
+            took = time.monotonic() - began
+            print(f"ok: {page}: {typed} commands, {took:.0f} s" if typed else f"--: {page}: nothing to type", flush=True)
         except AssertionError as error:
             print(f"FAILED: {error}", flush=True)
             failed.append(page)
     if failed:
         sys.exit(f"not as the book says: {', '.join(failed)}")
-    print("the book is right")
+    print(f"the book is right: {commands} commands typed, {lines} lines of what came compared")
 
 
 if __name__ == "__main__":

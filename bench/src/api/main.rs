@@ -101,7 +101,7 @@ async fn run(plan: &Plan) {
         }
     }
     drop(servers);
-    report.print();
+    report.tell();
 }
 
 fn notes(plan: &Plan) -> [String; 4] {

@@ -55,7 +55,7 @@ fn main() {
             Row::less("get: added by rules, of the medians", with - without, "us").aim(Aim::Below(ADDED_US_MAX));
         report.add("hanse", vec![added, Row::less("get: with rules, for each without", with / without, "x")]);
     });
-    report.print();
+    report.tell();
 }
 
 fn measure(rounds: usize, mut step: impl FnMut(usize) -> bool) -> Vec<Duration> {

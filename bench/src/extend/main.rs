@@ -77,5 +77,5 @@ async fn run(plan: &Plan) {
         }
     }
     drop(servers);
-    report.print();
+    report.tell();
 }

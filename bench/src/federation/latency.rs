@@ -101,6 +101,6 @@ pub async fn statuses(stage: &Stage, count: u64) -> Vec<Row> {
 fn percentiles(stage: &Stage, what: &str, times: Vec<Duration>, aim: Option<Aim>) -> Vec<Row> {
     let timings = Timings::new(times.iter().sum(), times);
     let row =
-        |percent: f64| Row::less(format!("{}: {what}, p{percent}", stage.name), timings.percentile_ms(percent), "ms");
+        |percent: f64| Row::less(format!("{}: {what}: p{percent}", stage.name), timings.percentile_ms(percent), "ms");
     vec![row(50.0), Row { aim, ..row(99.0) }]
 }

@@ -28,10 +28,7 @@ struct Plan {
     /// Objects that are sent at once.
     maps: u64,
     deployments: u64,
-    /// Placements, cells, and cells of each placement.
-    placements: u64,
-    cells: u64,
-    each: u64,
+    many: Vec<Many>,
     /// Only measures whose name begins like this.
     only: String,
     /// Kubeconfigs of a Karmada that runs, and of its members `member1` and `member2`.
@@ -40,22 +37,39 @@ struct Plan {
     scratch: PathBuf,
 }
 
+/// So many objects, each in some of so many cells.
+#[derive(Clone, Copy, Debug)]
+struct Many {
+    objects: u64,
+    cells: u64,
+    each: u64,
+}
+
+/// As many copies in each of them: what differs is the number of cells.
+const FIRST_LOOK: [Many; 3] = [
+    Many { objects: 50, cells: 10, each: 10 },
+    Many { objects: 50, cells: 40, each: 10 },
+    Many { objects: 50, cells: 160, each: 10 },
+];
+const FULL: [Many; 1] = [Many { objects: 1_000, cells: 1_000, each: 100 }];
+
 impl Plan {
     fn from_args() -> Self {
         let said = |flag: &str| std::env::args().find_map(|argument| argument.strip_prefix(flag).map(str::to_owned));
         let quick = std::env::args().any(|argument| argument == "--quick");
         let beside = std::env::current_exe().unwrap_or_default().with_file_name("hanse");
         let (timed, maps, deployments) = if quick { (50, 100, 40) } else { (500, 1_000, 200) };
-        let usual = if quick { [50, 40, 10] } else { [1_000, 1_000, 100] };
-        let many: Vec<u64> = said("--many=").iter().flat_map(|text| text.split(',')).flat_map(str::parse).collect();
-        let [placements, cells, each] = many.try_into().unwrap_or(usual);
+        let usual = if quick { FIRST_LOOK.to_vec() } else { FULL.to_vec() };
+        let named: Vec<u64> = said("--many=").iter().flat_map(|text| text.split(',')).flat_map(str::parse).collect();
+        let many = match named[..] {
+            [objects, cells, each] => vec![Many { objects, cells, each }],
+            _ => usual,
+        };
         Self {
             timed,
             maps,
             deployments,
-            placements,
-            cells,
-            each,
+            many,
             only: said("--only=").unwrap_or_default(),
             karmada: said("--karmada=").iter().flat_map(|paths| paths.split(',')).map(PathBuf::from).collect(),
             hanse: said("--hanse=").map_or(beside, PathBuf::from),
@@ -91,9 +105,11 @@ async fn main() {
         report.add(HANSE, stage.memory());
     }
     if plan.measures("many") {
-        report.add(HANSE, many::measure(&plan).await);
+        for many in plan.many.iter().copied() {
+            report.add(HANSE, many::measure(&plan, many).await);
+        }
     }
-    report.print();
+    report.tell();
 }
 
 /// Everything that two cells are enough for.

@@ -1,9 +1,9 @@
 //! Many cells, many objects, each in some of the cells: filled, left alone, looked at anew, and met again after a restart.
 
-use crate::Plan;
 use crate::latency::map;
 use crate::sight::Sight;
 use crate::stage::{MAPS, join, workspaces};
+use crate::{Many, Plan};
 use bench::client::Client;
 use bench::hammer::each;
 use bench::peers::{Peer, Server};
@@ -23,16 +23,16 @@ const RESTS_MAX: Duration = Duration::from_secs(1800);
 /// An annotation that is not taken along to cells: whoever looks at an object anew because of it finds nothing to do.
 const NOT_TAKEN: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-pub async fn measure(plan: &Plan) -> Vec<Row> {
-    let what = format!("{} objects, each in {} of {} cells", plan.placements, plan.each, plan.cells);
+pub async fn measure(plan: &Plan, many: Many) -> Vec<Row> {
+    let what = format!("{} objects, each in {} of {} cells", many.objects, many.each, many.cells);
     let mut hub = Server::start(Peer::Hanse, &plan.scratch, &plan.hanse).await;
     let other = Server::start(Peer::Hanse, &plan.scratch, &plan.hanse).await;
-    let groups = plan.cells / plan.each;
-    let (cells, kubeconfigs) = workspaces(&other, plan.cells).await;
+    let groups = many.cells / many.each;
+    let (cells, kubeconfigs) = workspaces(&other, many.cells).await;
     join(&hub, &kubeconfigs, |number| json!({ "group": group(number as u64, groups) })).await;
     let connected = rest(&hub, Instant::now()).await;
     let empty = hub.rss_bytes().0 / 1e6;
-    eprintln!("  {} cells joined, at rest {connected:.1} s after", plan.cells);
+    eprintln!("  {} cells joined, at rest {connected:.1} s after", many.cells);
     let rule = json!({
         "apiVersion": "federation.hanse.dev/v1alpha1", "kind": "FederationRule", "metadata": { "name": "by-group" },
         "spec": {
@@ -43,14 +43,14 @@ pub async fn measure(plan: &Plan) -> Vec<Row> {
     let client = hub.client(1).await;
     client.body(0, Method::POST, "/apis/federation.hanse.dev/v1alpha1/federationrules", rule.to_string()).await;
     let began = Instant::now();
-    write(&hub, plan.placements, groups, "").await;
+    write(&hub, many.objects, groups, "").await;
     let filled = rest(&hub, began).await;
-    let copies = (plan.placements * plan.each) as f64;
+    let copies = (many.objects * many.each) as f64;
     assert_eq!(numbers(&other).await.0 as f64, copies, "every copy is in its cell");
     let full = hub.rss_bytes().0 / 1e6;
     let before = numbers(&other).await.1;
     let began = Instant::now();
-    write(&hub, plan.placements, groups, "looked at anew").await;
+    write(&hub, many.objects, groups, "looked at anew").await;
     let unchanged = rest(&hub, began).await;
     let (_, requests, before_restart) = numbers(&other).await;
     let asked = requests - before;
@@ -60,19 +60,22 @@ pub async fn measure(plan: &Plan) -> Vec<Row> {
     let resumed = rest(&hub, began).await;
     let written = numbers(&other).await.2 - before_restart;
     let next = next_change(&hub, &cells, groups).await;
+    let at = many.cells as f64;
     vec![
         Row::less(format!("{what}: filled"), filled, "s"),
         Row::more(format!("{what}: rate of it"), copies / filled, "copies/s"),
         Row::less(format!("{what}: writes to cells more than copies"), before_restart as f64 - copies, ""),
-        Row::less(format!("{what}: RSS with the cells alone"), empty, "MB"),
-        Row::less(format!("{what}: RSS"), full, "MB").aim(Aim::Below(300.0)),
+        Row::less(format!("{what}: RSS with the cells alone"), empty, "MB").point("cells-memory", "cells alone", at),
+        Row::less(format!("{what}: RSS"), full, "MB").aim(Aim::Below(300.0)).point("cells-memory", "with copies", at),
         Row::less(format!("{what}: all objects written, nothing for cells in it: at rest"), unchanged, "s"),
         Row::less(format!("{what}: the same: requests to cells"), asked as f64, "").aim(Aim::Below(1.0)),
-        Row::less(format!("{what}: ready after a restart"), hub.ready.as_secs_f64(), "s"),
-        Row::less(format!("{what}: at rest after a restart"), resumed, "s").aim(Aim::Below(10.0)),
+        Row::less(format!("{what}: ready after a restart"), hub.ready.as_secs_f64(), "s").point("cells", "ready", at),
+        Row::less(format!("{what}: at rest after a restart"), resumed, "s")
+            .aim(Aim::Below(10.0))
+            .point("cells", "at rest", at),
         Row::less(format!("{what}: writes to cells because of it"), written as f64, "").aim(Aim::Below(1.0)),
         Row::less(format!("{what}: RSS after a restart"), hub.rss_bytes().0 / 1e6, "MB").aim(Aim::Below(300.0)),
-        Row::less(format!("{what}: one change, in {} cells", plan.each), next, "ms"),
+        Row::less(format!("{what}: one change, in {} cells", many.each), next, "ms"),
     ]
 }
 

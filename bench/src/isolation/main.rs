@@ -143,7 +143,7 @@ fn tell(plan: &Plan, rounds: &[Round]) -> bool {
     }
     let rate = answers as f64 / plan.seconds / plan.rounds as f64;
     report.add("hanse", vec![Row::more("answers to the flood meanwhile", rate, "/s")]);
-    report.print();
+    report.tell();
     is_good
 }
 

@@ -32,7 +32,8 @@ pub async fn measure(plan: &Plan, peer: Peer) -> Vec<Row> {
         }
         let delivered = (changes * watchers) as f64;
         let rate = delivered / start.elapsed().as_secs_f64();
-        rows.push(Row::more(format!("watch fan-out, {watchers} watchers"), rate, "events/s"));
+        let row = Row::more(format!("watch fan-out, {watchers} watchers"), rate, "events/s");
+        rows.push(row.point("store-watchers", "", watchers as f64));
         fixture.open.close().await;
     }
     rows

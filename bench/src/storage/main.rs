@@ -98,5 +98,5 @@ async fn run(plan: &Plan) {
             report.add(peer.name(), rows);
         }
     }
-    report.print();
+    report.tell();
 }

@@ -8,11 +8,14 @@ use bench::peers::{Peer, Server};
 use bench::table::{Aim, Row};
 use http::Method;
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 pub const CLIENTS: u64 = 32;
 /// Workspaces that share a parent, where they are a tree.
 const SIBLINGS: u64 = 100;
+/// How often a server that gets more and more workspaces is weighed.
+const STEPS: u64 = 4;
 /// How often the server is asked whether all are gone.
 const ASK_EVERY: Duration = Duration::from_millis(200);
 
@@ -61,15 +64,17 @@ async fn create(client: &Client, worker: u64, parent: &str, name: &str, of: &str
     assert_eq!(made["status"]["phase"], "Ready", "{name} is ready at once");
 }
 
-async fn create_all(server: &Server, shape: Shape, count: u64) -> Timings {
+/// Those whose numbers are in the range.
+async fn create_all(server: &Server, shape: Shape, numbers: Range<u64>) -> Timings {
     let client = server.client(CLIENTS).await;
+    let count = numbers.end - numbers.start;
     if shape == Shape::Tree {
         for number in 0..count.div_ceil(SIBLINGS) {
             create(&client, 0, "root", &organization(number), "organization").await;
         }
     }
     let made = each(CLIENTS, count, move |worker, number| {
-        let client = client.clone();
+        let (client, number) = (client.clone(), numbers.start + number);
         async move { create(&client, worker, &shape.parent(number), &name(number), "project").await }
     });
     made.await
@@ -78,7 +83,7 @@ async fn create_all(server: &Server, shape: Shape, count: u64) -> Timings {
 pub async fn make(server: &Server, shape: Shape, count: u64) -> Vec<Row> {
     tokio::time::sleep(SETTLE).await;
     let (memory, disk) = (server.rss_bytes().0, bytes_under(&server.data));
-    let timings = create_all(server, shape, count).await;
+    let timings = create_all(server, shape, 0..count).await;
     tokio::time::sleep(SETTLE).await;
     let each_kb = |bytes: f64| bytes / 1000.0 / count as f64;
     let what = format!("{count} workspaces, {}", if shape == Shape::Flat { "flat" } else { "a tree" });
@@ -120,25 +125,38 @@ pub async fn delete(server: &Server, count: u64) -> Vec<Row> {
     vec![Row::less(format!("{count} workspaces: deleted, all gone"), seconds, "s").aim(Aim::Below(60.0))]
 }
 
-/// A server that begins with many.
+/// A server that gets more and more of them, and begins anew with all.
 pub async fn restart(plan: &Plan) -> Vec<Row> {
     let mut server = Server::start(Peer::Hanse, &plan.scratch, &plan.hanse).await;
     let count = plan.many;
     tokio::time::sleep(SETTLE).await;
     let (memory, disk) = (server.rss_bytes().0, bytes_under(&server.data));
-    let made = create_all(&server, Shape::Flat, count).await;
-    tokio::time::sleep(SETTLE).await;
+    let mut rows = vec![weight(&server, 0)];
+    for step in 0..STEPS {
+        let (from, to) = (count * step / STEPS, count * (step + 1) / STEPS);
+        let made = create_all(&server, Shape::Flat, from..to).await;
+        tokio::time::sleep(SETTLE).await;
+        let what = format!("{to} workspaces: the last {} made", to - from);
+        rows.push(Row::more(what.clone(), made.per_second(), "/s"));
+        rows.push(Row::less(format!("{what}, p99"), made.percentile_ms(99.0), "ms"));
+        rows.push(weight(&server, to));
+    }
     let each_kb = |bytes: f64| bytes / 1000.0 / count as f64;
     let (memory, disk) = (each_kb(server.rss_bytes().0 - memory), each_kb(bytes_under(&server.data) - disk));
     server.restart().await;
     let ready = server.ready.as_secs_f64();
     tokio::time::sleep(SETTLE).await;
-    vec![
-        Row::more(format!("{count} workspaces: made"), made.per_second(), "/s"),
-        Row::less(format!("{count} workspaces: made, p99"), made.percentile_ms(99.0), "ms"),
+    let after = Row::less(format!("{count} workspaces: RSS after a restart"), server.rss_bytes().0 / 1e6, "MB");
+    rows.extend([
         Row::less(format!("{count} workspaces: RSS of each"), memory, "KB").aim(Aim::Below(20.0)),
         Row::less(format!("{count} workspaces: disk of each"), disk, "KB"),
         Row::less(format!("{count} workspaces: ready after a restart"), ready, "s").aim(Aim::Below(10.0)),
-        Row::less(format!("{count} workspaces: RSS after a restart"), server.rss_bytes().0 / 1e6, "MB"),
-    ]
+        after.point("workspaces", "after a restart", count as f64),
+    ]);
+    rows
+}
+
+fn weight(server: &Server, count: u64) -> Row {
+    let row = Row::less(format!("{count} workspaces: RSS"), server.rss_bytes().0 / 1e6, "MB");
+    row.point("workspaces", "made one after the other", count as f64)
 }

@@ -68,5 +68,5 @@ async fn main() {
         }
     }
     report.add("hanse", life::restart(&plan).await);
-    report.print();
+    report.tell();
 }

@@ -24,10 +24,11 @@ pub(in crate::cli) fn kubeconfig(flags: &HubFlags) -> Result<String, Error> {
         }
         read => read?,
     };
+    let unusable = |source| Error::Kubeconfig { path: path.clone(), source };
     if let Some(context) = &flags.context {
-        text = kubeconfig::in_context(&text, context)?;
+        text = kubeconfig::in_context(&text, context).map_err(unusable)?;
     }
-    let flat = kubeconfig::flattened(&text, dir)?;
+    let flat = kubeconfig::flattened(&text, dir).map_err(unusable)?;
     match &flags.workspace {
         Some(workspace) => Ok(kubeconfig::in_workspace(&flat, workspace)?),
         None => Ok(flat),
@@ -53,6 +54,14 @@ pub(in crate::cli) fn copies() -> CellResource {
 
 pub(in crate::cli) fn rules() -> CellResource {
     resource("federation.hanse.dev", "v1alpha1", "federationrules", "FederationRule")
+}
+
+pub(in crate::cli) fn policies() -> CellResource {
+    resource("policy.karmada.io", "v1alpha1", "propagationpolicies", "PropagationPolicy")
+}
+
+pub(in crate::cli) fn cluster_policies() -> CellResource {
+    resource("policy.karmada.io", "v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy")
 }
 
 pub(in crate::cli) fn placements() -> CellResource {

@@ -4,7 +4,7 @@ use super::hub;
 use super::{Error, HubFlags};
 use crate::cli::{answer, progress};
 use crate::fleet::api::{CellApi, CellPlace};
-use crate::fleet::{KUBECONFIG_KEY, kubeconfig, remote};
+use crate::fleet::{IDENTITY, KUBECONFIG_KEY, kubeconfig, remote};
 use clap::Args;
 use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
@@ -47,13 +47,18 @@ pub(in crate::cli) struct Flags {
 pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
     let hub = hub::connect(&flags.hub)?;
     let labels = labels(&flags.labels)?;
-    let access = match (&flags.cell_kubeconfig, &flags.cell_workspace) {
-        (Some(path), _) => keep(&*hub, &flags.name, path).await?,
-        (None, workspace) => json!({ "workspace": workspace }),
+    let way = match (&flags.cell_kubeconfig, &flags.cell_workspace) {
+        (Some(path), _) => Way::of_kubeconfig(&flags.name, path).await?,
+        (None, workspace) => Way::of_workspace(workspace.as_deref().unwrap_or_default()),
     };
+    let cells = hub.list(&hub::cells(), "").await.map_err(Error::Hub)?.items;
+    check(&flags.name, &way.identity, &cells)?;
+    let access = way.keep(&*hub, &flags.name).await?;
+    let told = way.identity.iter().filter(|_| flags.cell_kubeconfig.is_some());
+    let annotations: Map<String, Value> = told.map(|identity| (IDENTITY.to_owned(), json!(identity))).collect();
     let cell = json!({
         "apiVersion": "federation.hanse.dev/v1alpha1", "kind": "Cell",
-        "metadata": { "name": flags.name, "labels": labels },
+        "metadata": { "name": flags.name, "labels": labels, "annotations": annotations },
         "spec": spec(flags, access),
     });
     let made = hub.apply(&hub::cell(&flags.name), &cell, true).await.map_err(Error::Hub)?;
@@ -89,16 +94,67 @@ fn labels(given: &[String]) -> Result<Map<String, Value>, Error> {
     given.iter().map(label).collect()
 }
 
-/// Puts the kubeconfig where the server finds it, once it is known to lead somewhere.
-async fn keep(hub: &dyn CellApi, name: &str, path: &Path) -> Result<Value, Error> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let flat = kubeconfig::flattened(&hub::read(path)?, dir)?;
-    let wrong = |why| Error::Cell { name: name.to_owned(), kubeconfig: path.to_owned(), why };
-    remote(&flat).map_err(wrong)?.ready().await.map_err(wrong)?;
-    let made = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
-    hub.apply(&hub::namespace(NAMESPACE), &made, true).await.map_err(Error::Hub)?;
-    hub.apply(&secret(name), &kept(name, &flat), true).await.map_err(Error::Hub)?;
-    Ok(json!({ "secretRef": { "namespace": NAMESPACE, "name": name } }))
+/// How a cell is reached, and which one it is then.
+struct Way {
+    to: To,
+    /// Nothing, if the cell does not tell.
+    identity: Option<String>,
+}
+
+enum To {
+    Workspace(String),
+    /// A kubeconfig with everything in it.
+    Cell(String),
+}
+
+impl Way {
+    fn of_workspace(workspace: &str) -> Self {
+        Self { to: To::Workspace(workspace.to_owned()), identity: Some(workspace.to_owned()) }
+    }
+
+    /// Once it is known to lead somewhere.
+    async fn of_kubeconfig(name: &str, path: &Path) -> Result<Self, Error> {
+        let dir = path.parent().unwrap_or(Path::new("."));
+        let unusable = |source| Error::Kubeconfig { path: path.to_owned(), source };
+        let flat = kubeconfig::flattened(&hub::read(path)?, dir).map_err(unusable)?;
+        let wrong = |why| Error::Cell { name: name.to_owned(), kubeconfig: path.to_owned(), why };
+        let cell = remote(&flat).map_err(wrong)?;
+        cell.ready().await.map_err(wrong)?;
+        // Whoever may not look at it joins all the same.
+        let system = cell.get(&hub::namespace("kube-system")).await.ok().flatten().unwrap_or_default();
+        Ok(Self { to: To::Cell(flat), identity: system["metadata"]["uid"].as_str().map(str::to_owned) })
+    }
+
+    /// Puts the kubeconfig where the server finds it.
+    async fn keep(&self, hub: &dyn CellApi, name: &str) -> Result<Value, Error> {
+        let flat = match &self.to {
+            To::Workspace(workspace) => return Ok(json!({ "workspace": workspace })),
+            To::Cell(flat) => flat,
+        };
+        let made = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
+        hub.apply(&hub::namespace(NAMESPACE), &made, true).await.map_err(Error::Hub)?;
+        hub.apply(&secret(name), &kept(name, flat), true).await.map_err(Error::Hub)?;
+        Ok(json!({ "secretRef": { "namespace": NAMESPACE, "name": name } }))
+    }
+}
+
+/// Refuses what would make two cells of one, or put one in the place of another. The same cell may join again: that is how
+/// it gets a new kubeconfig.
+fn check(name: &str, identity: &Option<String>, cells: &[Value]) -> Result<(), Error> {
+    let Some(identity) = identity else { return Ok(()) };
+    for cell in cells {
+        let meta = &cell["metadata"];
+        let other = meta["name"].as_str().unwrap_or_default();
+        let workspace = cell["spec"]["workspace"].as_str();
+        let known = workspace.or(meta["annotations"][IDENTITY].as_str());
+        if other == name && known.is_some_and(|known| known != identity) {
+            return Err(Error::Taken(name.to_owned()));
+        }
+        if other != name && known == Some(identity) {
+            return Err(Error::Joined { name: name.to_owned(), as_cell: other.to_owned() });
+        }
+    }
+    Ok(())
 }
 
 fn secret(name: &str) -> CellPlace {
@@ -136,4 +192,27 @@ async fn wait(hub: &Arc<dyn CellApi>, flags: &Flags, shown: &ProgressBar) -> Res
     };
     let in_time = tokio::time::timeout(Duration::from_secs(flags.wait), ready).await;
     in_time.unwrap_or_else(|_| Err(Error::NotReady { name: flags.name.clone(), seconds: flags.wait, why }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_cell_joins_once_and_no_other_takes_its_place() {
+        let cell = |name: &str, identity: Value| json!({ "metadata": { "name": name, "annotations": { IDENTITY: identity } } });
+        let own = json!({ "metadata": { "name": "own" }, "spec": { "workspace": "root:own" } });
+        let cells = [cell("ams", json!("1")), cell("old", Value::Null), own];
+        let told = |name: &str, identity: Option<&str>| {
+            check(name, &identity.map(str::to_owned), &cells).err().map(|error| error.to_string())
+        };
+        assert_eq!(told("dfw", Some("2")), None, "another one");
+        assert_eq!(told("ams", Some("1")), None, "with a new kubeconfig");
+        assert_eq!(told("old", Some("2")), None, "nobody knows which it was");
+        assert_eq!(told("ams", None), None, "it does not tell");
+        assert!(told("ams", Some("2")).unwrap().contains("hanse cell leave ams"));
+        assert!(told("nrt", Some("1")).unwrap().contains("that is cell ams already"));
+        assert!(told("nrt", Some("root:own")).unwrap().contains("that is cell own already"));
+        assert!(told("own", Some("root:other")).unwrap().contains("hanse cell leave own"));
+    }
 }

@@ -25,19 +25,26 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
 }
 
 fn table(cells: &[Found], copies: &[Found]) -> String {
-    let header = ["WORKSPACE", "NAME", "READY", "VERSION", "REGION", "COPIES", "WHY"].map(str::to_owned);
-    let rows: Vec<[String; 7]> = std::iter::once(header).chain(cells.iter().map(|cell| row(cell, copies))).collect();
-    columns(&rows)
+    let header = ["WORKSPACE", "NAME", "READY", "VERSION", "REGION", "COPIES"].map(str::to_owned);
+    let rows: Vec<[String; 6]> = std::iter::once(header).chain(cells.iter().map(|cell| row(cell, copies))).collect();
+    let notes: Vec<String> = cells.iter().filter_map(note).collect();
+    let table = columns(&rows);
+    if notes.is_empty() { table } else { format!("{table}\n{}\n", notes.join("\n")) }
 }
 
-fn row(Found { place, object: cell }: &Found, copies: &[Found]) -> [String; 7] {
+/// Why a cell is not ready; below the table, where there is room for it.
+fn note(Found { place, object: cell }: &Found) -> Option<String> {
+    let name = cell["metadata"]["name"].as_str().unwrap_or_default();
+    (!hub::is_ready(cell)).then(|| format!("{name} of {} is not ready: {}", place.path, hub::why_not(cell)))
+}
+
+fn row(Found { place, object: cell }: &Found, copies: &[Found]) -> [String; 6] {
     let name = cell["metadata"]["name"].as_str().unwrap_or_default();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let ready = hub::condition(cell, "Ready").map_or("Unknown".to_owned(), |ready| word(&ready["status"]));
-    let why = if hub::is_ready(cell) { String::new() } else { hub::why_not(cell) };
     let copies = hub::number_in(copies, &place.id, name).to_string();
     let (version, region) = (word(&cell["status"]["kubernetesVersion"]), word(&cell["spec"]["region"]));
-    [place.path.clone(), name.to_owned(), ready, version, region, copies, why]
+    [place.path.clone(), name.to_owned(), ready, version, region, copies]
 }
 
 #[cfg(test)]
@@ -60,9 +67,11 @@ mod tests {
         let copies = [copy, other].map(|object| Found { place: place("3", "root:b"), object });
         let text = table(&[found(cell("a", "True")), found(cell("long-name", "Unknown"))], &copies);
         let expected = "\
-WORKSPACE   NAME        READY     VERSION   REGION   COPIES   WHY
+WORKSPACE   NAME        READY     VERSION   REGION   COPIES
 root:a      a           True      v1        eu       1
-root:a      long-name   Unknown   v1        eu       0        no answer
+root:a      long-name   Unknown   v1        eu       0
+
+long-name of root:a is not ready: no answer
 ";
         assert_eq!(text, expected);
     }

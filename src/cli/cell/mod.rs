@@ -68,14 +68,29 @@ pub(super) enum Error {
          hanse-data/dev.kubeconfig", .0.display()
     )]
     NoSuchKubeconfig(PathBuf),
+    #[error("{}", .path.display())]
+    Kubeconfig {
+        path: PathBuf,
+        #[source]
+        source: KubeconfigError,
+    },
     #[error(transparent)]
-    Kubeconfig(#[from] KubeconfigError),
+    Workspace(#[from] KubeconfigError),
     #[error("{}", said_by_server(.0))]
     Hub(CellError),
-    #[error("cell {name}: {why}; `kubectl --kubeconfig {} get --raw /readyz` asks the same", .kubeconfig.display())]
+    #[error("cell {name}: {}; `kubectl --kubeconfig {} get --raw /readyz` asks the same", said_by_cell(.why), .kubeconfig.display())]
     Cell { name: String, kubeconfig: PathBuf, why: CellError },
     #[error("there is no cell {0} in this workspace; `hanse cell list` shows those that there are")]
     Unknown(String),
+    #[error(
+        "another cluster has joined as cell {0}; choose another name, or let that one leave first: `hanse cell leave {0}`"
+    )]
+    Taken(String),
+    #[error(
+        "cell {name}: that is cell {as_cell} already. Join it as {as_cell} to change how it is reached, or let it leave \
+         first: `hanse cell leave {as_cell}`"
+    )]
+    Joined { name: String, as_cell: String },
     #[error("{0:?} is no label: KEY=VALUE")]
     Label(String),
     #[error(
@@ -93,7 +108,7 @@ pub(super) enum Error {
 }
 
 /// What somebody can do about what the server that commands talk to said, or did not say.
-fn said_by_server(error: &CellError) -> String {
+pub(super) fn said_by_server(error: &CellError) -> String {
     match error {
         CellError::Unreachable(why) => format!(
             "the server does not answer: {why}. Is it running? `hanse dev` starts one to try; --kubeconfig, or --context \
@@ -109,6 +124,17 @@ fn said_by_server(error: &CellError) -> String {
         ),
         CellError::Refused { message, .. } => format!("the server refuses: {message}"),
         CellError::Unusable(why) => format!("the server cannot be asked: {why}"),
+    }
+}
+
+/// The same for a cell that is about to join.
+fn said_by_cell(error: &CellError) -> String {
+    match error {
+        CellError::Refused { code: 401, message, .. } => format!(
+            "the cell does not know who asks: {message}. The token or certificate of the kubeconfig may have expired, or be \
+             for another cluster"
+        ),
+        other => other.to_string(),
     }
 }
 

@@ -20,6 +20,15 @@ pub(super) fn find<'a>(served: &'a [(CellResource, Names)], word: &str) -> Vec<&
     }
 }
 
+/// A kind that somebody may have meant who has mistyped it: the nearest one that is near enough.
+pub(super) fn near<'a>(served: &'a [(CellResource, Names)], word: &str) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let names = served.iter().flat_map(|(resource, names)| [names.singular.as_str(), resource.plural.as_str()]);
+    let far = |name: &str| strsim::damerau_levenshtein(name, &word);
+    let nearest = names.filter(|name| !name.is_empty()).min_by_key(|name| far(name))?;
+    (far(nearest) <= 1 + word.len() / 4).then_some(nearest)
+}
+
 /// `apps`, or `v1.apps`.
 fn is_group(resource: &CellResource, rest: &str) -> bool {
     let versioned = rest.strip_prefix(resource.version.as_str()).and_then(|rest| rest.strip_prefix('.'));
@@ -76,5 +85,15 @@ mod tests {
         check("all", &["v1 services", "apps/v1 deployments"]);
         check("event.apps", &[]);
         check("nothing", &[]);
+    }
+
+    #[test]
+    fn a_word_that_is_nearly_a_kind_is_told_from_one_that_is_none() {
+        let served = served();
+        let check = |word: &str, expected: Option<&str>| assert_eq!(near(&served, word), expected, "{word}");
+        check("deplyment", Some("deployment"));
+        check("Delpoyments", Some("deployments"));
+        check("servcie", Some("service"));
+        check("workload", None);
     }
 }

@@ -19,17 +19,29 @@ pub(super) fn against(refused: &[Value]) -> Vec<&'static str> {
 /// Why rules that speak of this kind do not speak of this object.
 pub(super) fn near_misses(object: &Value, rules: &[Value]) -> Vec<String> {
     let missed = |rule: &Value| {
-        let only = items(&rule["spec"]["objects"]).iter().find_map(|selected| only(object, selected))?;
-        Some(format!("rule {} speaks of {}s, but {only}", word(&rule["metadata"]["name"]), word(&object["kind"])))
+        let (meta, spec) = (&rule["metadata"], &rule["spec"]);
+        let home = word(&meta["namespace"]);
+        let selected = items(&spec["objects"]).iter().chain(items(&spec["resourceSelectors"]));
+        let only = selected.filter(|selected| is_of_kind(object, selected)).find_map(|selected| {
+            // A policy in a namespace speaks of what is there.
+            let elsewhere = !home.is_empty() && home != word(&object["metadata"]["namespace"]);
+            if elsewhere { Some(format!("only in namespace {home}")) } else { only(object, selected) }
+        })?;
+        let what = match word(&rule["kind"]) {
+            "" | "FederationRule" => "rule".to_owned(),
+            policy => policy.to_owned(),
+        };
+        Some(format!("{what} {} speaks of {}s, but {only}", word(&meta["name"]), word(&object["kind"])))
     };
     rules.iter().filter_map(missed).collect()
 }
 
+fn is_of_kind(object: &Value, selected: &Value) -> bool {
+    selected["apiVersion"] == object["apiVersion"] && selected["kind"] == object["kind"]
+}
+
 /// What keeps a selector of the right kind from an object.
 fn only(object: &Value, selected: &Value) -> Option<String> {
-    if selected["apiVersion"] != object["apiVersion"] || selected["kind"] != object["kind"] {
-        return None;
-    }
     for key in ["namespace", "name"] {
         let wanted = word(&selected[key]);
         if !wanted.is_empty() && wanted != word(&object["metadata"][key]) {
@@ -78,5 +90,12 @@ mod tests {
         check(json!({ "labelSelector": {} }), &[labels]);
         check(json!({ "kind": "Service" }), &[]);
         check(json!({ "name": "api" }), &[]);
+        let policy = |namespace: &str, name: &str| {
+            json!({ "kind": "PropagationPolicy", "metadata": { "name": "p", "namespace": namespace },
+                "spec": { "resourceSelectors": [{ "apiVersion": "apps/v1", "kind": "Deployment", "name": name }] } })
+        };
+        let missed = near_misses(&object, &[policy("shop", "web"), policy("other", "api"), policy("shop", "api")]);
+        let begin = "PropagationPolicy p speaks of Deployments, but only";
+        assert_eq!(missed, [format!("{begin} of web"), format!("{begin} in namespace other")]);
     }
 }

@@ -13,6 +13,8 @@ struct Chosen<'a> {
     replicas: Option<i64>,
     because: Vec<&'a str>,
     copy: Option<&'a Value>,
+    /// Of the object.
+    generation: i64,
     /// Why the cell is not ready.
     away: Option<String>,
 }
@@ -24,7 +26,14 @@ impl Chosen<'_> {
         let status = &copy["status"];
         let told = Some(word(&status["message"])).filter(|message| !message.is_empty()).map(str::to_owned);
         match (word(&status["applied"]), word(&status["reason"])) {
-            ("True", _) => ("applied".to_owned(), told),
+            ("True", _) => match status["generation"].as_i64() {
+                Some(there) if there < self.generation => {
+                    let behind =
+                        format!("what is there is of generation {there}, the object is of {}", self.generation);
+                    ("behind".to_owned(), Some(behind))
+                }
+                _ => ("applied".to_owned(), told),
+            },
             ("False", reason) if !reason.is_empty() => (format!("failed: {reason}"), told),
             ("False", _) => ("failed".to_owned(), told),
             _ => ("being sent".to_owned(), told),
@@ -57,6 +66,7 @@ fn chosen(known: &Known) -> Vec<Chosen<'_>> {
             replicas: cell["replicas"].as_i64(),
             because: items(&cell["because"]).iter().map(word).collect(),
             copy: copy_in(&cell["name"]),
+            generation: known.object["metadata"]["generation"].as_i64().unwrap_or_default(),
             away: away(&cell["name"]),
         })
         .collect()
@@ -78,7 +88,8 @@ pub(super) fn report(known: &Known) -> Value {
 /// A line, and those below it.
 type Branch = (String, Vec<String>);
 
-pub(super) fn tree(known: &Known) -> String {
+/// On lines of so many columns, if there is a bound.
+pub(super) fn tree(known: &Known, columns: Option<usize>) -> String {
     let meta = &known.object["metadata"];
     let mut text = format!("{} {}", word(&known.object["kind"]), word(&meta["name"]));
     if let Some(namespace) = meta["namespace"].as_str() {
@@ -89,9 +100,10 @@ pub(super) fn tree(known: &Known) -> String {
         true if !meta["annotations"][mark::SOURCE_UID].is_null() => copied(&known.object),
         true => unplaced(known),
     };
-    let _ = writeln!(text, ": {about}");
-    draw(&mut text, &branches);
-    text
+    let mut drawing = Drawing { text: String::new(), columns };
+    drawing.write(["", ""], &format!("{text}: {about}"));
+    drawing.draw(&branches);
+    drawing.text
 }
 
 fn placed(known: &Known) -> (String, Vec<Branch>) {
@@ -142,14 +154,41 @@ fn unplaced(known: &Known) -> (String, Vec<Branch>) {
     ("nowhere".to_owned(), vec![(why.to_owned(), leaves)])
 }
 
-fn draw(text: &mut String, branches: &[Branch]) {
-    for (at, (branch, leaves)) in branches.iter().enumerate() {
-        let last = at + 1 == branches.len();
-        let _ = writeln!(text, "{} {branch}", if last { "└─" } else { "├─" });
-        for (at, leaf) in leaves.iter().enumerate() {
-            let (stem, tip) = (if last { "  " } else { "│ " }, if at + 1 == leaves.len() { "└─" } else { "├─" });
-            let _ = writeln!(text, "{stem} {tip} {leaf}");
+/// A tree that grows downwards.
+struct Drawing {
+    text: String,
+    columns: Option<usize>,
+}
+
+impl Drawing {
+    fn draw(&mut self, branches: &[Branch]) {
+        for (at, (branch, leaves)) in branches.iter().enumerate() {
+            let (tip, stem) = if at + 1 == branches.len() { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            self.write([tip, stem], branch);
+            for (at, leaf) in leaves.iter().enumerate() {
+                let (tip, rest) = if at + 1 == leaves.len() { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+                self.write([&format!("{stem}{tip}"), &format!("{stem}{rest}")], leaf);
+            }
         }
+    }
+
+    /// What does not fit on a line goes on below it, under another beginning, so that the stems of the tree stay whole. A
+    /// command is to be copied, and so stays in one piece.
+    fn write(&mut self, [first, then]: [&str; 2], words: &str) {
+        let columns = self.columns.filter(|_| !words.starts_with("see: "));
+        let mut line = first.to_owned();
+        let mut is_begun = false;
+        for word in words.split(' ') {
+            let wide = line.chars().count() + usize::from(is_begun) + word.chars().count();
+            if is_begun && columns.is_some_and(|columns| wide > columns) {
+                let _ = writeln!(self.text, "{}", line.trim_end());
+                line = then.to_owned();
+                is_begun = false;
+            }
+            let _ = write!(line, "{}{word}", if is_begun { " " } else { "" });
+            is_begun = true;
+        }
+        let _ = writeln!(self.text, "{}", line.trim_end());
     }
 }
 
@@ -205,13 +244,13 @@ Deployment web in namespace shop: in 3 of 4 cells
    ├─ and 2 more
    └─ see: hanse cell list
 ";
-        assert_eq!(tree(&known), expected);
+        assert_eq!(tree(&known, None), expected);
         assert_eq!(report(&known)["cells"][1]["state"], "failed: Invalid");
     }
 
     #[test]
     fn what_is_nowhere_is_told_with_what_to_look_at_next() {
-        let nowhere = tree(&known(Value::Null, Vec::new(), Vec::new()));
+        let nowhere = tree(&known(Value::Null, Vec::new(), Vec::new()), None);
         assert!(nowhere.contains("there are no cells") && nowhere.contains("hanse cell join"), "{nowhere}");
         let expected = "\
 Deployment web in namespace shop: nowhere
@@ -219,7 +258,55 @@ Deployment web in namespace shop: nowhere
    ├─ rule other speaks of Deployments, but only of api
    └─ see: kubectl get federationrules,propagationpolicies,clusterpropagationpolicies -A
 ";
-        assert_eq!(tree(&known(Value::Null, Vec::new(), vec![cell("ams", "True")])), expected);
+        assert_eq!(tree(&known(Value::Null, Vec::new(), vec![cell("ams", "True")]), None), expected);
+    }
+
+    #[test]
+    fn a_cell_that_has_not_got_the_last_change_is_behind() {
+        let placement = json!({ "spec": { "cells": [
+            { "name": "ams", "replicas": 4, "because": ["rule web"] }, { "name": "dfw", "replicas": 4, "because": ["rule web"] },
+        ] } });
+        let copies =
+            [("ams", 3), ("dfw", 1)].map(|(at, of)| copy(at, json!({ "applied": "True", "generation": of }))).to_vec();
+        let mut known = known(placement, copies, vec![cell("ams", "True"), cell("dfw", "Unknown")]);
+        known.object["metadata"]["generation"] = json!(3);
+        let expected = "\
+Deployment web in namespace shop: in 2 of 2 cells
+├─ ams: applied, replicas 4
+│  └─ because of rule web
+└─ dfw: behind, replicas 4
+   ├─ because of rule web
+   ├─ what is there is of generation 1, the object is of 3
+   ├─ the cell is not ready: no answer
+   └─ see: hanse cell list
+";
+        assert_eq!(tree(&known, None), expected);
+    }
+
+    #[test]
+    fn on_a_narrow_terminal_the_tree_stays_a_tree() {
+        let placement = json!({
+            "spec": { "cells": [{ "name": "ams", "because": ["rule web", "rule everything-of-the-shop"] }] },
+            "status": { "refused": [
+                { "cell": "dfw", "rule": "web", "reason": "its labels do not match \"city in (ams)\"" },
+                { "cell": "nrt", "rule": "web", "reason": "a-word-that-is-wider-than-the-whole-terminal" },
+            ] },
+        });
+        let cells = vec![cell("ams", "True"), cell("dfw", "True"), cell("nrt", "True")];
+        let expected = "\
+Deployment web in namespace shop:
+in 1 of 3 cells
+├─ ams: not sent yet
+│  └─ because of rule web, rule
+│     everything-of-the-shop
+└─ refused
+   ├─ dfw: its labels do not match
+   │  \"city in (ams)\" (web)
+   └─ nrt:
+      a-word-that-is-wider-than-the-whole-terminal
+      (web)
+";
+        assert_eq!(tree(&known(placement, Vec::new(), cells), Some(34)), expected);
     }
 
     #[test]
@@ -233,6 +320,6 @@ Deployment web in namespace shop: a copy; where it goes is decided elsewhere
 └─ it comes from workspace root:default
    └─ see: hanse explain deployment/web -n shop --workspace root:default
 ";
-        assert_eq!(tree(&known), expected);
+        assert_eq!(tree(&known, None), expected);
     }
 }

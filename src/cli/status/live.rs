@@ -30,6 +30,9 @@ const HEADINGS: [(&str, u16); 7] =
     [("CELL", 4), ("READY", 7), ("REGION", 6), ("DESIRED", 7), ("APPLIED", 7), ("FAILED", 6), ("LAG", 5)];
 const GAP: u16 = 2;
 
+/// Lines that hold neither a cell nor a note: the headline and a blank, the headings, a blank, and the last line.
+const AROUND: u16 = 5;
+
 pub(super) fn watch(runtime: &Runtime, hub: &Arc<dyn CellApi>) -> Result<(), Failure> {
     if !io::stdout().is_terminal() {
         return Err(Failure::NoTerminal);
@@ -83,8 +86,11 @@ impl Screen {
     }
 
     fn draw(&self, frame: &mut Frame<'_>) {
-        let rows = u16::try_from(self.picture.rows.len()).unwrap_or(u16::MAX);
-        let heights = [Constraint::Length(2), Constraint::Max(rows.saturating_add(2)), Constraint::Fill(1)];
+        let notes = self.notes();
+        let room = frame.area().height.saturating_sub(AROUND);
+        let shown = self.shown(usize::from(room - height(&notes, frame.area().width).min(room / 3)));
+        let rows = u16::try_from(shown.len()).unwrap_or(u16::MAX);
+        let heights = [Constraint::Length(2), Constraint::Length(rows.saturating_add(2)), Constraint::Fill(1)];
         let [top, middle, below] = Layout::vertical(heights).areas(frame.area());
         let [below, bottom] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(below);
         frame.render_widget(Line::from(self.picture.headline()).bold(), top);
@@ -93,14 +99,25 @@ impl Screen {
         let trend = Constraint::Max(TREND_WIDTH_MAX);
         let table = Constraint::Length(wide.min(middle.width.saturating_sub(TREND_WIDTH_MIN)));
         let [table, trends] = Layout::horizontal([table, trend]).areas(middle);
-        frame.render_widget(self.table(widths), table);
-        self.draw_trends(frame, trends);
-        frame.render_widget(Paragraph::new(self.notes()).wrap(Wrap { trim: false }), below);
-        let last = match &self.trouble {
-            Some(trouble) => Line::from(trouble.as_str()).fg(Color::Red),
-            None => Line::from("q ends").dim(),
+        frame.render_widget(self.table(&shown, widths), table);
+        self.draw_trends(frame, &shown, trends);
+        frame.render_widget(Paragraph::new(notes).wrap(Wrap { trim: false }), below);
+        let last = match (&self.trouble, self.picture.rows.len() - shown.len()) {
+            (Some(trouble), _) => Line::from(trouble.as_str()).fg(Color::Red),
+            (None, 0) => Line::from("q ends").dim(),
+            (None, hidden) => Line::from(format!("{hidden} more cells, which are well or not worse; q ends")).dim(),
         };
         frame.render_widget(Paragraph::new(last), bottom);
+    }
+
+    /// As many cells as there is room for. If that is not all, those that somebody should look at come first.
+    fn shown(&self, room: usize) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.picture.rows.iter().collect();
+        if rows.len() > room {
+            rows.sort_by_key(|row| (row.ready == "True", row.failed == 0, row.lag() == 0));
+            rows.truncate(room);
+        }
+        rows
     }
 
     /// What is not as it should be, below the table.
@@ -118,20 +135,27 @@ impl Screen {
         widths
     }
 
-    fn table(&self, widths: [u16; 7]) -> Table<'_> {
+    fn table<'a>(&self, shown: &[&'a Row], widths: [u16; 7]) -> Table<'a> {
         let header = TableRow::new(HEADINGS.map(|(name, _)| name)).dim();
         let widths = widths.map(Constraint::Length);
-        Table::new(self.picture.rows.iter().map(line), widths).header(header).column_spacing(GAP)
+        Table::new(shown.iter().map(|row| line(row)), widths).header(header).column_spacing(GAP)
     }
 
-    fn draw_trends(&self, frame: &mut Frame<'_>, area: Rect) {
+    fn draw_trends(&self, frame: &mut Frame<'_>, shown: &[&Row], area: Rect) {
         frame.render_widget(Line::from("LAG, 2 MINUTES").dim(), Rect { height: 1.min(area.height), ..area });
-        for (row, at) in self.picture.rows.iter().zip(area.y + 1..area.bottom()) {
+        for (row, at) in shown.iter().zip(area.y + 1..area.bottom()) {
             let lags: Vec<u64> = self.lags.get(&row.name).into_iter().flatten().copied().collect();
             let trend = Sparkline::default().data(trend(&lags, area.width)).style(Style::new().fg(Color::Cyan));
             frame.render_widget(trend, Rect { y: at, height: 1, ..area });
         }
     }
+}
+
+/// Lines that a text takes on so many columns.
+fn height(text: &str, columns: u16) -> u16 {
+    let lines =
+        text.lines().map(|line| line.chars().count().div_ceil(usize::from(columns.max(1))).max(1)).sum::<usize>();
+    u16::try_from(lines).unwrap_or(u16::MAX)
 }
 
 /// All of the past in so many columns: the most of each stretch of time, the newest last.
@@ -143,14 +167,13 @@ fn trend(lags: &[u64], width: u16) -> Vec<u64> {
 }
 
 fn line(row: &Row) -> TableRow<'_> {
-    let numbers = [row.desired, row.applied, row.failed, row.lag()].map(|number| number.to_string());
     let words = [row.name.clone(), row.ready.clone(), row.region.clone()];
     let colour = match row.ready.as_str() {
         "True" if row.failed == 0 => Color::Reset,
         "True" => Color::Yellow,
         _ => Color::Red,
     };
-    TableRow::new(words.into_iter().chain(numbers)).fg(colour)
+    TableRow::new(words.into_iter().chain(row.numbers())).fg(colour)
 }
 
 #[cfg(test)]
@@ -175,9 +198,26 @@ mod tests {
             assert!(text.contains("1 of 2 cells ready") && text.contains("q ends"), "{text}");
             let dfw = text.lines().find(|line| line.contains("dfw")).unwrap();
             let words: Vec<&str> = dfw.trim_matches('"').split_whitespace().collect();
-            assert_eq!(words, ["dfw", "False", "eu", "2", "1", "0", "1", "█"], "{text}");
+            assert_eq!(words, ["dfw", "False", "eu", "2", "1", "0", "1+", "█"], "{text}");
             assert!(text.contains("dfw is not ready: no answer"), "{text}");
         }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted_and_what_is_wrong_comes_first() {
+        let mut screen = Screen::default();
+        let mut picture = example();
+        let well = picture.rows[0].clone();
+        picture.rows = (0..30).map(|nth| Row { name: format!("cell-{nth}"), ..well.clone() }).collect();
+        picture.rows.extend(example().rows);
+        screen.show(picture);
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| screen.draw(frame)).unwrap();
+        let text = terminal.backend().to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[3].contains("dfw") && lines[4].contains("cell-0"), "{text}");
+        assert!(text.contains("dfw is not ready: no answer"), "{text}");
+        assert!(lines[23].contains("14 more cells") && lines[23].contains("q ends"), "{text}");
     }
 
     #[test]

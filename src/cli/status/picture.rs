@@ -42,6 +42,17 @@ impl Row {
     pub(super) fn lag(&self) -> usize {
         self.desired.abs_diff(self.applied + self.failed)
     }
+
+    /// What has changed since a cell went away is on its way to it as well, and nobody has counted that.
+    fn is_uncounted(&self) -> bool {
+        self.ready != "True" && self.desired > 0
+    }
+
+    /// The numbers, as people see them.
+    pub(super) fn numbers(&self) -> [String; 4] {
+        let lag = format!("{}{}", self.lag(), if self.is_uncounted() { "+" } else { "" });
+        [self.desired.to_string(), self.applied.to_string(), self.failed.to_string(), lag]
+    }
 }
 
 fn word(value: &Value) -> String {
@@ -75,6 +86,9 @@ impl Picture {
                 notes.push(note(&copy["spec"]["source"], &format!("{} refuses it", row.name)));
             }
         }
+        if placements.is_empty() && !rows.is_empty() {
+            notes.push(NOTHING_PLACED.to_owned());
+        }
         Self { rows: rows.into_values().collect(), placed: placements.len(), troubled, notes }
     }
 
@@ -93,7 +107,8 @@ impl Picture {
         let trouble = if self.troubled == 0 { String::new() } else { format!(", {} in trouble", self.troubled) };
         let objects = if self.placed == 1 { "object" } else { "objects" };
         let (cells, placed) = (self.rows.len(), self.placed);
-        format!("{ready} of {cells} cells ready; {placed} {objects} placed{trouble}; {lag} on the way")
+        let more = if self.rows.iter().any(Row::is_uncounted) { "+" } else { "" };
+        format!("{ready} of {cells} cells ready; {placed} {objects} placed{trouble}; {lag}{more} on the way")
     }
 
     pub(super) fn table(&self) -> String {
@@ -102,8 +117,7 @@ impl Picture {
         }
         let header = ["CELL", "READY", "REGION", "DESIRED", "APPLIED", "FAILED", "LAG"].map(str::to_owned);
         let line = |row: &Row| {
-            let numbers = [row.desired, row.applied, row.failed, row.lag()].map(|number| number.to_string());
-            let [desired, applied, failed, lag] = numbers;
+            let [desired, applied, failed, lag] = row.numbers();
             let (name, ready, region) = (row.name.clone(), row.ready.clone(), row.region.clone());
             [name, ready, region, desired, applied, failed, lag]
         };
@@ -129,6 +143,10 @@ impl Picture {
 /// Whoever looks into a workspace without any may have meant another one.
 pub(super) const NO_CELLS: &str = "no cells in this workspace; `hanse cell join NAME --cell-kubeconfig FILE` makes one, \
                                    `hanse cell list` shows those of all workspaces";
+
+/// Whoever has cells wants something in them.
+const NOTHING_PLACED: &str =
+    "no rule places anything; see: kubectl get federationrules,propagationpolicies,clusterpropagationpolicies -A";
 
 /// What is wrong with an object, and how to learn more.
 fn note(source: &Value, what: &str) -> String {
@@ -174,11 +192,11 @@ pub(super) mod tests {
     #[test]
     fn what_is_on_its_way_is_the_difference_between_what_should_be_and_what_is() {
         let expected = "\
-1 of 2 cells ready; 1 object placed; 1 on the way
+1 of 2 cells ready; 1 object placed; 1+ on the way
 
 CELL   READY   REGION   DESIRED   APPLIED   FAILED   LAG
 ams    True    eu       2         2         0        0
-dfw    False   eu       2         1         0        1
+dfw    False   eu       2         1         0        1+
 
 dfw is not ready: no answer
 ";
@@ -202,7 +220,10 @@ dfw is not ready: no answer
     }
 
     #[test]
-    fn who_has_no_cells_is_told_how_to_get_one() {
+    fn who_has_no_cells_or_no_rule_is_told_what_to_do() {
         assert!(Picture::default().table().contains("hanse cell join"));
+        let cell =
+            json!({ "metadata": { "name": "a" }, "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
+        assert_eq!(Picture::of(&[cell], &[], &[]).notes(), [NOTHING_PLACED]);
     }
 }

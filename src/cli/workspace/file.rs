@@ -38,7 +38,7 @@ pub(super) enum Record {
 
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum FileError {
-    #[error("it is not a file of workspaces")]
+    #[error("it is no file that `hanse workspace export` has written")]
     Foreign,
     #[error("it is damaged: {0}")]
     Damaged(String),
@@ -94,8 +94,10 @@ pub(super) fn read<E: From<FileError>>(
     mut visit: impl FnMut(Record) -> Result<(), E>,
 ) -> Result<u64, E> {
     let mut from = Hashed { from, hash: Sha256::new() };
-    if from.take::<18>()? != *MAGIC {
-        return Err(FileError::Foreign.into());
+    match from.take::<18>() {
+        Ok(begin) if begin == *MAGIC => {}
+        Ok(_) | Err(FileError::Short) => return Err(FileError::Foreign.into()),
+        Err(error) => return Err(error.into()),
     }
     let mut records = 0;
     loop {

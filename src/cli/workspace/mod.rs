@@ -3,7 +3,7 @@
 mod file;
 mod moving;
 
-use super::cell::{self, HubFlags, hub};
+use super::cell::{self, HubFlags, hub, said_by_server};
 use super::{answer, progress};
 use crate::fleet::api::CellError;
 use crate::fleet::{Line, kubeconfig};
@@ -108,10 +108,7 @@ impl Hub {
     }
 
     async fn ask(&self, workspace: &str, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Error> {
-        let failed = |error: CellError| {
-            let why = if let CellError::Refused { message, .. } = error { message } else { error.to_string() };
-            Error::Server { path: workspace.to_owned(), why }
-        };
+        let failed = |error: CellError| Error::Server { path: workspace.to_owned(), why: said_by_server(&error) };
         let line = Line::new(&kubeconfig::in_workspace(&self.kubeconfig, workspace)?).map_err(failed)?;
         let sort = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let body = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
@@ -135,7 +132,7 @@ async fn export(flags: &Export) -> Result<(), Error> {
     std::fs::rename(&unfinished, &flags.to)?;
     let parent = flags.to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(parent)?.sync_all()?;
-    Ok(answer(&format!("{}: {workspaces} workspaces, {objects} objects\n", flags.to.display()))?)
+    Ok(answer(&format!("{}: {}\n", flags.to.display(), counted(workspaces, objects)))?)
 }
 
 async fn write(flags: &Export, to: &Path) -> Result<(usize, usize), Error> {
@@ -168,6 +165,10 @@ async fn write(flags: &Export, to: &Path) -> Result<(usize, usize), Error> {
     file.sync_all()?;
     bar.finish_and_clear();
     Ok((workspaces, objects))
+}
+
+fn counted(workspaces: usize, objects: usize) -> String {
+    format!("{workspaces} workspace{}, {objects} objects", if workspaces == 1 { "" } else { "s" })
 }
 
 /// The names of the workspaces in one.
@@ -214,7 +215,7 @@ async fn import(flags: &Import) -> Result<(), Error> {
     }
     let missing = look_again(&hub, &moves).await?;
     bar.finish_and_clear();
-    Ok(answer(&format!("{}: {} workspaces, {objects} objects\n{missing}", flags.path, moves.len()))?)
+    Ok(answer(&format!("{}: {}\n{missing}", flags.path, counted(moves.len(), objects)))?)
 }
 
 /// What says where the server is, or what is there of what others offer, is true of another server. Each of these is
