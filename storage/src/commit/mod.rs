@@ -7,6 +7,7 @@
 //! A batch is checked on the assumption that the batch before it succeeds. When one fails, the *generation* moves on
 //! and every batch that was checked in an earlier generation is refused unwritten.
 
+mod desk;
 mod persister;
 mod validator;
 
@@ -17,7 +18,7 @@ use crate::shared::Shared;
 use crate::timeline::{Change, HistoryBounds, Writes};
 use crate::txn::{Limits, Revision, Txn};
 use crate::witness::Witness;
-use crossbeam_channel::Sender;
+use desk::Asking;
 use parking_lot::Mutex;
 use persister::Persister;
 use std::sync::Arc;
@@ -109,7 +110,7 @@ pub(crate) struct Disk {
 
 /// The writing half of an embedded store.
 pub(crate) struct Committer {
-    asks: Sender<Ask>,
+    desk: Asking,
     waiting: Arc<Semaphore>,
     limits: Limits,
     progress: Arc<Progress>,
@@ -118,18 +119,16 @@ pub(crate) struct Committer {
 
 impl Committer {
     pub(crate) fn start(disk: Disk, shared: Arc<Shared>, limits: Limits, bounds: HistoryBounds) -> Self {
-        let (asks, asked) = crossbeam_channel::unbounded();
-        // A rendezvous: a batch keeps growing until the persister is free to take it.
-        let (batches, taken) = crossbeam_channel::bounded(0);
+        let (desk, checking, persisting) = desk::places();
         let progress = Arc::new(Progress::default());
         let persister = Persister::new(disk, shared.clone(), bounds, progress.clone());
         let validator = Validator::new(shared, progress.clone());
         let threads = vec![
-            spawn("store-persist", move || persister.run(&taken)),
-            spawn("store-validate", move || validator.run(&asked, &batches)),
+            spawn("store-persist", move || persister.run(&persisting)),
+            spawn("store-validate", move || validator.run(&checking)),
         ];
         let waiting = Arc::new(Semaphore::new(WAITING_KIB_MAX));
-        Self { asks, waiting, limits, progress, threads: Mutex::new(threads) }
+        Self { desk, waiting, limits, progress, threads: Mutex::new(threads) }
     }
 
     pub(crate) async fn commit(&self, txn: Txn) -> Answer {
@@ -137,16 +136,16 @@ impl Committer {
         let kib = (txn.weight() / 1024 + 1).min(WAITING_KIB_MAX) as u32;
         let weight = self.waiting.clone().acquire_many_owned(kib).await.map_err(|_| CommitError::Closed)?;
         let (reply, answer) = oneshot::channel();
-        // The channel is unbounded, the permits are not.
+        // The desk has room for all, the permits are bounded.
         let waiter = Waiter { reply, _weight: weight };
-        self.asks.send(Ask::Commit { txn, waiter }).map_err(|_| CommitError::Closed)?;
+        self.desk.ask(Ask::Commit { txn, waiter }).map_err(|_| CommitError::Closed)?;
         answer.await.unwrap_or(Err(CommitError::Closed))
     }
 
     /// Forgets history up to `floor`, or as far as the bounds ask; answers with the new floor.
     pub(crate) async fn forget(&self, floor: Option<Revision>) -> Result<Revision, CommitError> {
         let (reply, answer) = oneshot::channel();
-        self.asks.send(Ask::Forget { floor, reply }).map_err(|_| CommitError::Closed)?;
+        self.desk.ask(Ask::Forget { floor, reply }).map_err(|_| CommitError::Closed)?;
         answer.await.unwrap_or(Err(CommitError::Closed))
     }
 
@@ -157,7 +156,7 @@ impl Committer {
     /// Finishes what was accepted, then ends both threads. The engine is closed when this returns.
     pub(crate) fn close(&self) {
         self.waiting.close();
-        let _ = self.asks.send(Ask::Close);
+        let _ = self.desk.ask(Ask::Close);
         for thread in self.threads.lock().drain(..) {
             let _ = thread.join();
         }

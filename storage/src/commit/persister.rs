@@ -1,5 +1,6 @@
 //! Makes batches durable, shows them, answers for them, and forgets what is old.
 
+use super::desk::Persisting;
 use super::{Batch, Checked, Committed, Disk, Progress};
 use crate::backend;
 use crate::error::{BackendError, CommitError};
@@ -10,7 +11,6 @@ use crate::record::{Dead, Ledger, Record, SealedRecords};
 use crate::shared::Shared;
 use crate::timeline::{HistoryBounds, Writes};
 use crate::txn::Revision;
-use crossbeam_channel::Receiver;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -40,8 +40,8 @@ impl Persister {
         Self { disk, shared, bounds, progress, uncertain: None }
     }
 
-    pub(super) fn run(mut self, batches: &Receiver<Batch>) {
-        while let Ok(batch) = batches.recv() {
+    pub(super) fn run(mut self, desk: &Persisting) {
+        while let Some(batch) = desk.next() {
             self.handle(batch);
         }
     }

@@ -1,12 +1,12 @@
 //! Checks transactions and gives out revisions.
 
+use super::desk::{Checking, Gone};
 use super::{Ask, Batch, Checked, Committed, Progress};
 use crate::error::CommitError;
 use crate::key::Key;
 use crate::shared::Shared;
 use crate::timeline::Writes;
 use crate::txn::{Expect, Revision, Txn, Write};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Select, Sender, TryRecvError};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -46,29 +46,19 @@ impl Validator {
         Self { shared, progress, last, newest: last, batch, forming: Overlay::new(), syncing: Overlay::new() }
     }
 
-    pub(super) fn run(mut self, asks: &Receiver<Ask>, batches: &Sender<Batch>) {
+    pub(super) fn run(mut self, desk: &Checking) {
         loop {
-            let first = match self.wait(asks) {
-                Ok(ask) => Some(ask),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
+            let time = (!self.progress.quiet.load(Ordering::Acquire)).then_some(IDLE_TICK);
+            let first = desk.wait(time);
             self.begin();
             let mut flow = first.map_or(Flow::Continue, |ask| self.take(ask));
             if matches!(flow, Flow::Continue) {
-                flow = self.fill(asks, batches);
+                flow = self.fill(desk);
             }
-            if self.hand_over(batches).is_err() || matches!(flow, Flow::Close) {
+            if self.hand_over(desk).is_err() || matches!(flow, Flow::Close) {
                 return;
             }
         }
-    }
-
-    fn wait(&self, asks: &Receiver<Ask>) -> Result<Ask, RecvTimeoutError> {
-        if self.progress.quiet.load(Ordering::Acquire) {
-            return asks.recv().map_err(|_| RecvTimeoutError::Disconnected);
-        }
-        asks.recv_timeout(IDLE_TICK)
     }
 
     /// A new batch. If something failed since the last one, what was assumed of it no longer holds.
@@ -84,21 +74,9 @@ impl Validator {
     }
 
     /// Takes whatever is waiting, and whatever comes until the persister is free.
-    fn fill(&mut self, asks: &Receiver<Ask>, batches: &Sender<Batch>) -> Flow {
+    fn fill(&mut self, desk: &Checking) -> Flow {
         while self.batch.commits.len() < BATCH_MAX {
-            let ask = match asks.try_recv() {
-                Ok(ask) => ask,
-                Err(TryRecvError::Disconnected) => return Flow::Close,
-                Err(TryRecvError::Empty) => {
-                    let mut select = Select::new();
-                    let arrival = select.recv(asks);
-                    select.send(batches);
-                    if select.ready() != arrival {
-                        return Flow::Continue;
-                    }
-                    continue;
-                }
-            };
+            let Some(ask) = desk.more() else { return Flow::Continue };
             if matches!(self.take(ask), Flow::Close) {
                 return Flow::Close;
             }
@@ -106,12 +84,12 @@ impl Validator {
         Flow::Continue
     }
 
-    fn hand_over(&mut self, batches: &Sender<Batch>) -> Result<(), ()> {
+    fn hand_over(&mut self, desk: &Checking) -> Result<(), Gone> {
         let generation = self.batch.generation;
         let batch = std::mem::replace(&mut self.batch, Batch { generation, ..Batch::default() });
         let idle = batch.commits.is_empty();
         // The persister takes this batch only when the one before it is applied: its overlay is then the timeline's.
-        batches.send(batch).map_err(|_| ())?;
+        desk.hand_over(batch)?;
         if !idle {
             // It will find work for later in this batch, but we may be waiting again before it says so.
             self.progress.quiet.store(false, Ordering::Release);
