@@ -36,6 +36,9 @@ use wish::Wishes;
 /// Everything is looked at again after this long, in case that something went unnoticed.
 const RESYNC: Duration = Duration::from_mins(30);
 
+/// How often it is looked whether all is known.
+const LEARNING: Duration = Duration::from_millis(20);
+
 /// Starts to keep cells as they should be. `hub` tells this server from others in the same cells.
 pub fn start(
     client: &Client,
@@ -54,10 +57,22 @@ pub fn start(
         complete: false,
     };
     tasks.spawn(tell(dispatch, RESYNC, stop.clone()));
-    tasks.spawn(report::controller(client, book, ledger, &post.reports).run(stop.clone()));
+    let reports = report::controller(client, book, ledger, &post.reports);
     let wishes = Wishes { client: client.clone(), book: book.clone(), hub: hub.clone(), recipes: Arc::default() };
-    let (fleet, ledger) = (fleet.clone(), ledger.clone());
-    let supervisor =
-        Supervisor { client: client.clone(), fleet, ledger, wishes, hub, post, shared: supervise::Shared::default() };
-    tasks.spawn(supervisor.run(stop.clone()));
+    let (client, fleet, shared) = (client.clone(), fleet.clone(), supervise::Shared::default());
+    let supervisor = Supervisor { client, fleet, ledger: ledger.clone(), wishes, hub, post, shared };
+    let (book, ledger, stop) = (book.clone(), ledger.clone(), stop.clone());
+    tasks.spawn(async move {
+        // By some of the rules or of the records, objects would be taken out of cells, and statuses summed up in part.
+        if stop.run_until_cancelled(learnt(&ledger, &*book)).await.is_some() {
+            tokio::join!(reports.run(stop.clone()), supervisor.run(stop.clone()));
+        }
+    });
+}
+
+/// All rules and records were read once; from then on they are known.
+async fn learnt(ledger: &Ledger, book: &dyn Rulebook) {
+    while !ledger.knows(Revision::ZERO) || !book.is_whole() {
+        tokio::time::sleep(LEARNING).await;
+    }
 }

@@ -3,7 +3,6 @@
 use super::recipe::Kept;
 use super::records;
 use super::said::{self, Said};
-use super::worker::LEARNING;
 use crate::apis::Kind;
 use crate::apis::interpret::InterpretError;
 use crate::controller::{Action, Controller, Mailbox, Reconciler};
@@ -19,7 +18,6 @@ use apiserver::strategy::Part;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use storage::Revision;
 
 /// Sources that are told of at once: enough to fill a commit.
 const TOLD_AT_ONCE: usize = 32;
@@ -62,10 +60,6 @@ impl Reconciler for Reporter {
     }
 
     async fn reconcile(&self, (workspace, uid): &SourceId) -> Result<Action, ApiError> {
-        // What some cells say, or by some of the rules, is not what they say together.
-        if !self.ledger.knows(Revision::ZERO) || !self.book.is_whole() {
-            return Ok(Action::After(LEARNING));
-        }
         let place = records::placement_place(&self.client, workspace, uid)?;
         let Some(bytes) = self.client.glance(&place)? else { return Ok(Action::Done) };
         let named: Value = Peek::of(&bytes).value(&["spec", "source"]).unwrap_or_default();

@@ -20,13 +20,9 @@ use apiserver::object::{Object, timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use storage::Revision;
 
 /// How soon an object that somebody in the cell holds on to is looked at again without being told of.
 const RECHECK: Duration = Duration::from_secs(5);
-
-/// How soon a copy is looked at again while it is still being learnt what is where.
-pub(super) const LEARNING: Duration = Duration::from_millis(20);
 
 /// Works on one cell.
 pub(super) struct Worker {
@@ -57,9 +53,6 @@ impl Reconciler for Worker {
     }
 
     async fn reconcile(&self, id: &CopyId) -> Result<Action, ApiError> {
-        if !self.ledger.knows(Revision::ZERO) || !self.wishes.book.is_whole() {
-            return Ok(Action::After(LEARNING));
-        }
         if self.waits_for_watch(id) {
             return Ok(Action::Done);
         }
