@@ -7,7 +7,7 @@
 use super::{Ask, Batch};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[derive(Default)]
 struct Desk {
@@ -74,18 +74,16 @@ pub(super) struct Checking(Arc<Desk>);
 impl Checking {
     /// Waits for somebody to ask: for ever, or for so long.
     pub(super) fn wait(&self, time: Option<Duration>) -> Option<Ask> {
-        let until = time.map(|time| Instant::now() + time);
         let mut state = self.0.state();
-        loop {
-            if let Some(ask) = state.asks.pop_front() {
-                return Some(ask);
-            }
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
-                return None;
-            }
-            state = self.slept(state, left);
-        }
+        state.validator_sleeps = true;
+        let nobody_asks = |state: &mut State| state.asks.is_empty();
+        let bell = &self.0.to_check;
+        state = match time {
+            None => bell.wait_while(state, nobody_asks).unwrap_or_else(PoisonError::into_inner),
+            Some(time) => bell.wait_timeout_while(state, time, nobody_asks).unwrap_or_else(PoisonError::into_inner).0,
+        };
+        state.validator_sleeps = false;
+        state.asks.pop_front()
     }
 
     /// Whoever asks before the persister is free.
@@ -96,7 +94,7 @@ impl Checking {
             if ask.is_some() || state.persister_is_free || state.persister_is_gone {
                 return ask;
             }
-            state = self.slept(state, None);
+            state = self.slept(state);
         }
     }
 
@@ -104,7 +102,7 @@ impl Checking {
     pub(super) fn hand_over(&self, batch: Batch) -> Result<(), Gone> {
         let mut state = self.0.state();
         while !state.persister_is_free && !state.persister_is_gone {
-            state = self.slept(state, None);
+            state = self.slept(state);
         }
         if state.persister_is_gone {
             return Err(Gone);
@@ -115,12 +113,9 @@ impl Checking {
         Ok(())
     }
 
-    fn slept<'a>(&self, mut state: MutexGuard<'a, State>, time: Option<Duration>) -> MutexGuard<'a, State> {
+    fn slept<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         state.validator_sleeps = true;
-        let mut state = match time {
-            None => self.0.to_check.wait(state).unwrap_or_else(PoisonError::into_inner),
-            Some(time) => self.0.to_check.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0,
-        };
+        let mut state = self.0.to_check.wait(state).unwrap_or_else(PoisonError::into_inner);
         state.validator_sleeps = false;
         state
     }
