@@ -249,7 +249,7 @@ const ONE_PLACE: [OnePlace; 8] = [
         what: "every queue has a bound",
         patterns: &["unbounded_channel", "unbounded()", "mpsc::channel()"],
         text: Source::production,
-        only: &[("storage/src/commit/mod.rs", "whoever sends holds a permit, and those are bounded")],
+        only: &[],
     },
     OnePlace {
         what: "tests wait for conditions, not for time",
