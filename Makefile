@@ -66,10 +66,11 @@ help: ## Print this index
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build-tools ## Run a federation to try: the server on a store in ./hanse-data (or DATA_DIR=...), and three cells
-	$(CARGO) run --release $(FEATURES) -- dev --data-dir $(DATA_DIR)
+	$(CARGO) build --release --workspace --bin hanse $(FEATURES)
+	$(RELEASE)/hanse dev --data-dir $(DATA_DIR)
 
 build: build-tools ## Build the release binary, target/release/hanse
-	$(CARGO) build --release $(FEATURES)
+	$(CARGO) build --release --workspace --bin hanse $(FEATURES)
 
 package: build ## Make a Debian package, target/package/hanse_*.deb
 	deploy/package.sh $(or $(CARGO_TARGET_DIR),target)/release/hanse $(or $(CARGO_TARGET_DIR),target)/package
@@ -190,7 +191,7 @@ bench-workspaces: bench-build ## Measure what workspaces cost, up to 100,000 of 
 bench-federation: tools test-tools bench-build ## Measure how objects get into cells and statuses back out of them; BENCH=--quick for a first look
 	TOOLS=$(TOOLS) $(RELEASE)/bench-federation $(BENCH)
 
-# Server and measurements at once: built one by one, each would want its dependencies with other features.
+# As for `make run`, so that dependencies are built once: each alone would want them with other features.
 bench-build: build-tools
 	$(CARGO) build --release --workspace $(FEATURES)
 
@@ -232,7 +233,7 @@ need-go:
 	@command -v go >/dev/null || { echo "go is missing: real Kubernetes programs and clients are built with it" >&2; exit 1; }
 
 server: build-tools
-	$(if $(findstring $(HANSE),$(SERVER)),$(CARGO) build $(FEATURES))
+	$(if $(findstring $(HANSE),$(SERVER)),$(CARGO) build --workspace --bin hanse $(FEATURES))
 
 # Unoptimised: it runs for a second; building it is what costs.
 $(DENY):
