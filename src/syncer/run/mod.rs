@@ -20,7 +20,7 @@ mod watches;
 mod wish;
 mod worker;
 
-use crate::controller::tell;
+use crate::controller::{Action, tell};
 use crate::fleet::{Fleet, Ledger};
 use crate::scheduler::controller::Rulebook;
 use apiserver::client::Client;
@@ -36,7 +36,7 @@ use wish::Wishes;
 /// Everything is looked at again after this long, in case that something went unnoticed.
 const RESYNC: Duration = Duration::from_mins(30);
 
-/// How often it is looked whether all is known.
+/// How often it is looked whether all is known: before anybody begins, and while everything is told anew.
 const LEARNING: Duration = Duration::from_millis(20);
 
 /// Starts to keep cells as they should be. `hub` tells this server from others in the same cells.
@@ -70,9 +70,16 @@ pub fn start(
     });
 }
 
-/// All rules and records were read once; from then on they are known.
+/// All rules and records were read once.
 async fn learnt(ledger: &Ledger, book: &dyn Rulebook) {
     while !ledger.knows(Revision::ZERO) || !book.is_whole() {
         tokio::time::sleep(LEARNING).await;
     }
+}
+
+/// For whoever cannot go on while everything is told anew. They keep their place at work meanwhile: as many as work at once
+/// look again, and not all who wait.
+async fn later() -> Action {
+    tokio::time::sleep(LEARNING).await;
+    Action::After(Duration::ZERO)
 }

@@ -1,5 +1,6 @@
 //! Tells the source of copies how they are doing: one status out of what many cells say, and why it is not everywhere.
 
+use super::later;
 use super::recipe::Kept;
 use super::records;
 use super::said::{self, Said};
@@ -18,6 +19,7 @@ use apiserver::strategy::Part;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use storage::Revision;
 
 /// Sources that are told of at once: enough to fill a commit.
 const TOLD_AT_ONCE: usize = 32;
@@ -60,6 +62,10 @@ impl Reconciler for Reporter {
     }
 
     async fn reconcile(&self, (workspace, uid): &SourceId) -> Result<Action, ApiError> {
+        // What some cells say is not what they say together.
+        if !self.ledger.knows(Revision::ZERO) {
+            return Ok(later().await);
+        }
         let place = records::placement_place(&self.client, workspace, uid)?;
         let Some(bytes) = self.client.glance(&place)? else { return Ok(Action::Done) };
         let named: Value = Peek::of(&bytes).value(&["spec", "source"]).unwrap_or_default();

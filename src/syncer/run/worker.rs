@@ -1,6 +1,7 @@
 //! One cell, made to hold what it should: looks at one copy at a time, decides by `step`, and acts.
 
 use super::actual::{Actual, Actuals, Known};
+use super::later;
 use super::namespace;
 use super::records;
 use super::step::{Recorded, Situation, Step, step};
@@ -20,6 +21,7 @@ use apiserver::object::{Object, timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
+use storage::Revision;
 
 /// How soon an object that somebody in the cell holds on to is looked at again without being told of.
 const RECHECK: Duration = Duration::from_secs(5);
@@ -53,6 +55,9 @@ impl Reconciler for Worker {
     }
 
     async fn reconcile(&self, id: &CopyId) -> Result<Action, ApiError> {
+        if !self.ledger.knows(Revision::ZERO) {
+            return Ok(later().await);
+        }
         if self.waits_for_watch(id) {
             return Ok(Action::Done);
         }
