@@ -11,6 +11,15 @@ where
     F: Fn(u64, u64) -> S + Clone + Send + Sync + 'static,
     S: Future<Output = ()> + Send + 'static,
 {
+    paced(workers, seconds, Duration::ZERO, step).await
+}
+
+/// The same by workers that pause after each call, as those do who have something to do with the answer.
+pub async fn paced<F, S>(workers: u64, seconds: f64, pause: Duration, step: F) -> Timings
+where
+    F: Fn(u64, u64) -> S + Clone + Send + Sync + 'static,
+    S: Future<Output = ()> + Send + 'static,
+{
     let start = Instant::now();
     let end = start + Duration::from_secs_f64(seconds);
     let tasks: Vec<_> = (0..workers)
@@ -25,6 +34,9 @@ where
                     }
                     step(worker, round).await;
                     times.push(began.elapsed());
+                    if !pause.is_zero() {
+                        tokio::time::sleep(pause).await;
+                    }
                 }
                 times
             })

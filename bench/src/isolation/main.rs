@@ -4,13 +4,14 @@
 //! what they can in another. What counts is the ratio of the best round of each: a machine that does something else at the
 //! same time makes either slower, never faster. Clients come from other machines, and floods do: so the server has half
 //! of the processors, and those who ask have the others. With `--shared` all of them share all, and the kernel decides.
+//! Whoever is quiet pauses between two requests; with `--busy` nobody pauses, and the quiet ones wait for each other, too.
 
 mod flood;
 mod tenants;
 
 use bench::client::Client;
 use bench::disk;
-use bench::hammer::{Timings, hammer};
+use bench::hammer::{Timings, paced};
 use bench::peers::{Peer, Server};
 use bench::processors::{self, Halves};
 use bench::table::{Aim, Report, Row};
@@ -18,6 +19,7 @@ use flood::Flood;
 use http::Method;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use tenants::{COLLECTION, Tenant, object};
 
 #[global_allocator]
@@ -29,10 +31,14 @@ const RATIO_MAX: f64 = 3.0;
 /// Clients in the quiet workspace, each with a connection of its own.
 const CLIENTS: u64 = 4;
 
+/// How long each of them pauses after an answer.
+const PAUSE: Duration = Duration::from_millis(5);
+
 #[derive(Clone, Debug)]
 struct Plan {
     rounds: u64,
     seconds: f64,
+    pause: Duration,
     /// Clients and server have processors of their own.
     halves: Option<Halves>,
     hanse: PathBuf,
@@ -48,7 +54,8 @@ impl Plan {
         let named = std::env::args().find_map(|argument| argument.strip_prefix("--hanse=").map(PathBuf::from));
         let scratch = std::env::current_dir().unwrap_or_default().join("target/bench");
         let (rounds, seconds) = if quick { (3, 2.0) } else { (5, 5.0) };
-        Self { rounds, seconds, halves, hanse: named.unwrap_or(beside), scratch }
+        let pause = if given("--busy") { Duration::ZERO } else { PAUSE };
+        Self { rounds, seconds, pause, halves, hanse: named.unwrap_or(beside), scratch }
     }
 }
 
@@ -87,12 +94,12 @@ async fn run(plan: &Plan) -> bool {
     let quiet = Tenant::make(&admin, &server, &plan.hanse, "quiet").await;
     let loud = Tenant::make(&admin, &server, &plan.hanse, "loud").await;
     let client = Client::open(&quiet.access, CLIENTS).await.expect("a connection");
-    measure(&client, plan.seconds / 4.0, 0).await;
+    measure(&client, (plan.seconds / 4.0, plan.pause), 0).await;
     let mut rounds = Vec::new();
     for round in 1..=plan.rounds {
-        let alone = measure(&client, plan.seconds, round * 2).await;
+        let alone = measure(&client, (plan.seconds, plan.pause), round * 2).await;
         let mut flood = Flood::start(&loud.kubeconfig);
-        let beside = measure(&client, plan.seconds, round * 2 + 1).await;
+        let beside = measure(&client, (plan.seconds, plan.pause), round * 2 + 1).await;
         let answers = flood.end();
         eprintln!(
             "  round {round}: p99 of creates and gets, alone {:.2?} ms, beside {answers} answers to others {:.2?} ms",
@@ -116,14 +123,17 @@ struct Round {
 fn tell(plan: &Plan, rounds: &[Round]) -> bool {
     let mut report = Report::new(vec!["hanse"]);
     report.note(format!(
-        "{}; {} rounds of {} s alone and as long beside {} connections of another workspace; the best round of each",
+        "{}; {} rounds of {} s alone and as long beside {} connections of another workspace; the best round of each; \
+         {} clients in the quiet one, each with a pause of {:?} after an answer",
         match &plan.halves {
             Some(Halves { server, clients }) => format!("the server on processor {server}, clients on {clients}"),
             None => format!("{} cores, shared by clients and server", disk::cores()),
         },
         plan.rounds,
         plan.seconds,
-        flood::CONNECTIONS
+        flood::CONNECTIONS,
+        CLIENTS,
+        plan.pause
     ));
     let best = |p99: &dyn Fn(&Round) -> f64| rounds.iter().map(p99).fold(f64::INFINITY, f64::min);
     let answers: u64 = rounds.iter().map(|round| round.answers).sum();
@@ -147,14 +157,14 @@ fn tell(plan: &Plan, rounds: &[Round]) -> bool {
     is_good
 }
 
-/// Half of the clients create, the others get, each one after the other.
-async fn measure(client: &Client, seconds: f64, run: u64) -> Seen {
+/// Half of the clients create, the others get, each one after the other, for so many seconds and with such pauses.
+async fn measure(client: &Client, (seconds, pause): (f64, Duration), run: u64) -> Seen {
     let name = move |worker: u64, round: u64| format!("quiet-{run}-{worker}-{round}");
     let first = name(CLIENTS, 0);
     client.body(0, Method::POST, COLLECTION, object(&first)).await;
     let creates = {
         let client = client.clone();
-        hammer(CLIENTS / 2, seconds, move |worker, round| {
+        paced(CLIENTS / 2, seconds, pause, move |worker, round| {
             let (client, object) = (client.clone(), object(&name(worker, round)));
             async move {
                 client.body(worker, Method::POST, COLLECTION, object).await;
@@ -163,7 +173,7 @@ async fn measure(client: &Client, seconds: f64, run: u64) -> Seen {
     };
     let gets = {
         let (client, path) = (client.clone(), format!("{COLLECTION}/{first}"));
-        hammer(CLIENTS / 2, seconds, move |worker, _| {
+        paced(CLIENTS / 2, seconds, pause, move |worker, _| {
             let (client, path) = (client.clone(), path.clone());
             async move {
                 client.body(CLIENTS / 2 + worker, Method::GET, &path, String::new()).await;
