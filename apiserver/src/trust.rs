@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::sync::Arc;
-use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::client::{Resumption, WebPkiServerVerifier};
 use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
 use tokio_rustls::rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -13,6 +13,9 @@ use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 use x509_parser::parse_x509_certificate;
+
+/// Sessions that can be taken up again with a server: as many as it has tickets for.
+const SESSIONS_KEPT: usize = 8;
 
 /// Who is believed to be at the other end.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +73,8 @@ pub fn client_config(
             builder.with_client_auth_cert(chain, key).map_err(|error| error.to_string())?
         }
     };
+    // A configuration is for one server: room for the sessions of others would be the larger part of it.
+    config.resumption = Resumption::in_memory_sessions(SESSIONS_KEPT);
     config.alpn_protocols = if http2 { vec![b"h2".to_vec(), b"http/1.1".to_vec()] } else { vec![b"http/1.1".to_vec()] };
     Ok(config)
 }

@@ -6,6 +6,9 @@ use std::fmt;
 use std::hash::Hash;
 use tokio::sync::Notify;
 
+/// Room that is kept when nothing is left. There may be a mailbox for each of very many cells, and a start fills them all.
+const ROOM_KEPT: usize = 32;
+
 /// Each key is in here once, however often it was put in: there are never more than there are things to look at, and
 /// whoever puts one in does not wait.
 pub struct Mailbox<K> {
@@ -19,10 +22,15 @@ struct Waiting<K> {
     known: HashSet<K>,
 }
 
+impl<K> Default for Waiting<K> {
+    fn default() -> Self {
+        Self { order: VecDeque::new(), known: HashSet::new() }
+    }
+}
+
 impl<K> Default for Mailbox<K> {
     fn default() -> Self {
-        let waiting = Waiting { order: VecDeque::new(), known: HashSet::new() };
-        Self { waiting: Mutex::new(waiting), filled: Notify::new() }
+        Self { waiting: Mutex::default(), filled: Notify::new() }
     }
 }
 
@@ -63,6 +71,9 @@ impl<K: Clone + Eq + Hash> Mailbox<K> {
         let mut waiting = self.waiting.lock();
         let key = waiting.order.pop_front()?;
         waiting.known.remove(&key);
+        if waiting.order.is_empty() && waiting.order.capacity() > ROOM_KEPT {
+            *waiting = Waiting::default();
+        }
         Some(key)
     }
 }
@@ -81,6 +92,15 @@ mod tests {
         assert_eq!(mailbox.try_take(), None);
         mailbox.put("a");
         assert_eq!(mailbox.take().await, "a");
+    }
+
+    #[test]
+    fn what_was_full_once_takes_no_room_when_it_is_empty() {
+        let mailbox = Mailbox::default();
+        (0..1000).for_each(|key| mailbox.put(key));
+        while mailbox.try_take().is_some() {}
+        let waiting = mailbox.waiting.lock();
+        assert!(waiting.order.capacity() <= ROOM_KEPT && waiting.known.capacity() <= ROOM_KEPT);
     }
 
     #[tokio::test]

@@ -10,6 +10,9 @@ use tokio_util::time::{DelayQueue, delay_queue};
 /// of all of them. What is to be looked at later is not counted; it is what fails or waits, and was let in before.
 const READY_MAX: usize = 4096;
 
+/// Room that is kept when nothing is left: there may be a queue for each of very many cells.
+const ROOM_KEPT: usize = 32;
+
 /// The first delay after a failure, doubled with each that follows.
 const BACKOFF_FIRST: Duration = Duration::from_millis(10);
 const BACKOFF_MAX: Duration = Duration::from_mins(1);
@@ -101,6 +104,9 @@ impl<K: Clone + Eq + Hash + fmt::Debug> Queue<K> {
             }
             None => drop(self.standing.remove(&key)),
         }
+        if self.standing.is_empty() && self.standing.capacity() > ROOM_KEPT {
+            (self.ready, self.standing) = (VecDeque::new(), HashMap::new());
+        }
     }
 
     /// Waits until a key that was put off is ready; `None` when there is none. Cancel safe.
@@ -179,6 +185,16 @@ mod tests {
         assert_eq!(queue.take(), Some("a"));
         queue.finish("a", Verdict::Done);
         assert_eq!(queue.due().await, None, "its timer is gone with it");
+    }
+
+    #[tokio::test]
+    async fn what_was_full_once_takes_no_room_when_it_is_empty() {
+        let mut queue = Queue::new("tested");
+        (0..1000).for_each(|key| queue.add(key));
+        while let Some(key) = queue.take() {
+            queue.finish(key, Verdict::Done);
+        }
+        assert!(queue.ready.capacity() <= ROOM_KEPT && queue.standing.capacity() <= ROOM_KEPT);
     }
 
     #[tokio::test]

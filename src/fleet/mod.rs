@@ -16,6 +16,7 @@ mod line;
 mod passage;
 mod registry;
 mod remote;
+mod served;
 mod session;
 mod stream;
 mod transport;
@@ -26,6 +27,7 @@ pub use health::Pace;
 pub use ledger::{CopyFacts, CopyId, CopyKind, Ledger};
 pub use line::Line;
 pub use passage::Doors;
+pub use served::Served;
 pub use session::{Access, Connect, Connector, Fleet, Session, remote};
 
 use apiserver::client::Client;

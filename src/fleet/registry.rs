@@ -1,11 +1,12 @@
 //! Keeps the cells: connects to what their objects describe, asks how they are, and writes down what changed.
 
-use super::api::{CellError, CellResource};
+use super::api::CellError;
 use super::capacity;
 use super::cell::{AccessRef, CellId, access_ref, is_lost, kubeconfig};
 use super::definitions::Doubts;
 use super::health::{Pace, Standing, Verdict};
 use super::ledger::Ledger;
+use super::served::Served;
 use super::session::{Access, Connect, Fleet, Session};
 use crate::apis::definitions::{CELLS, CLEANUP};
 use crate::controller::{Action, Controller, Reconciler, changes_of};
@@ -66,7 +67,7 @@ pub(super) struct Registry {
     doubts: Doubts,
     pace: Pace,
     /// What the last cell that was asked serves. Held for one operation.
-    usual: Mutex<Arc<[CellResource]>>,
+    usual: Mutex<Arc<Served>>,
     /// What is known of each cell. Held for one operation.
     known: Mutex<HashMap<CellId, Known>>,
 }
@@ -126,7 +127,7 @@ struct Probed {
     standing: Standing,
     version: String,
     /// Where it was asked.
-    resources: Option<Arc<[CellResource]>>,
+    resources: Option<Arc<Served>>,
     /// How much room there is, where it was looked.
     capacity: Option<Value>,
     /// It is to be asked again soon.
@@ -223,10 +224,10 @@ impl Registry {
     }
 
     /// What a cell serves, kept once for all that serve the same: most cells of a fleet do.
-    fn shared(&self, found: Arc<[CellResource]>) -> Arc<[CellResource]> {
+    fn shared(&self, found: Served) -> Arc<Served> {
         let mut usual = self.usual.lock();
-        if *usual != found {
-            *usual = found;
+        if **usual != found {
+            *usual = Arc::new(found);
         }
         usual.clone()
     }
@@ -268,9 +269,9 @@ fn dated(cell: &Object, now: &Value) -> Option<Vec<Value>> {
     Some(cell.items(&["spec", "taints"]).map(date).collect())
 }
 
-async fn discover(session: &Session) -> Result<(String, Arc<[CellResource]>), CellError> {
+async fn discover(session: &Session) -> Result<(String, Served), CellError> {
     let version = session.api.version().await?;
-    Ok((version, session.api.resources().await?.into()))
+    Ok((version, Served::new(session.api.resources().await?)))
 }
 
 /// How much room a cell has, if it has nodes and lets us look at them.
@@ -324,9 +325,9 @@ fn status_patch(cell: &Object, probed: &Probed, now: &Value) -> Value {
 }
 
 /// What a cell serves, by group and version.
-fn summary(resources: &[CellResource]) -> Value {
+fn summary(resources: &Served) -> Value {
     let mut by_version: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for resource in resources {
+    for resource in resources.iter() {
         let entry = json!({ "name": resource.plural, "kind": resource.kind });
         by_version.entry(resource.api_version()).or_default().push(entry);
     }

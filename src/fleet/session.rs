@@ -5,6 +5,7 @@ use super::cell::CellId;
 use super::kube::Kube;
 use super::kubeconfig;
 use super::remote::Remote;
+use super::served::Served;
 use super::transport::Local;
 use apiserver::pipeline::Pipeline;
 use parking_lot::Mutex;
@@ -73,7 +74,7 @@ pub struct Session {
     /// What it serves may not be what it served.
     doubted: AtomicBool,
     /// What it serves. Replaced whole.
-    resources: Mutex<Arc<[CellResource]>>,
+    resources: Mutex<Arc<Served>>,
     /// Ends with the session, and with it whoever works for it.
     ended: CancellationToken,
 }
@@ -99,20 +100,19 @@ impl Session {
         self.up.load(Ordering::Acquire)
     }
 
-    pub fn resources(&self) -> Arc<[CellResource]> {
+    pub fn resources(&self) -> Arc<Served> {
         self.resources.lock().clone()
     }
 
     /// A kind as the cell serves it, the preferred version first; nothing if it does not.
     pub fn versions_of(&self, group: &str, kind: &str) -> Vec<CellResource> {
-        let all = self.resources();
-        all.iter().filter(|found| found.group == group && found.kind == kind).cloned().collect()
+        self.resources().of_kind(group, kind).cloned().collect()
     }
 
     /// A resource in a version that the cell serves; as it was, if it serves none.
     pub fn served(&self, resource: CellResource) -> CellResource {
         let all = self.resources();
-        let mut same = all.iter().filter(|found| found.group == resource.group && found.plural == resource.plural);
+        let mut same = all.of_plural(&resource.group, &resource.plural);
         let exact = same.clone().find(|found| found.version == resource.version);
         exact.or_else(|| same.next()).cloned().unwrap_or(resource)
     }
@@ -172,7 +172,7 @@ impl Fleet {
         }
     }
 
-    pub(super) fn settle(&self, session: &Session, up: bool, resources: Option<Arc<[CellResource]>>) {
+    pub(super) fn settle(&self, session: &Session, up: bool, resources: Option<Arc<Served>>) {
         if let Some(resources) = resources {
             let before = std::mem::replace(&mut *session.resources.lock(), resources.clone());
             if before != resources {

@@ -5,6 +5,7 @@ use crate::apis::Labels;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 /// Stands for a cell that does not answer; whoever tolerates this key is placed there all the same.
 pub const NOT_READY: &str = "federation.hanse.dev/not-ready";
@@ -33,7 +34,8 @@ pub struct Cell {
 pub enum Serves {
     #[default]
     Everything,
-    Listed(BTreeSet<Kind>),
+    /// Shared by all cells that serve the same, as most of a fleet do.
+    Listed(Arc<BTreeSet<Kind>>),
 }
 
 impl Serves {

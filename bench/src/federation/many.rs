@@ -58,6 +58,7 @@ pub async fn measure(plan: &Plan, many: Many) -> Vec<Row> {
     // The clock runs from before the server is executed.
     let began = Instant::now() - hub.ready;
     let resumed = rest(&hub, began).await;
+    let spent = hub.cpu_seconds();
     let written = numbers(&other).await.2 - before_restart;
     let next = next_change(&hub, &cells, groups).await;
     let at = many.cells as f64;
@@ -73,6 +74,7 @@ pub async fn measure(plan: &Plan, many: Many) -> Vec<Row> {
         Row::less(format!("{what}: at rest after a restart"), resumed, "s")
             .aim(Aim::Below(10.0))
             .point("cells", "at rest", at),
+        Row::less(format!("{what}: processor time of the hub for that"), spent, "s"),
         Row::less(format!("{what}: writes to cells because of it"), written as f64, "").aim(Aim::Below(1.0)),
         Row::less(format!("{what}: RSS after a restart"), hub.rss_bytes().0 / 1e6, "MB").aim(Aim::Below(300.0)),
         Row::less(format!("{what}: one change, in {} cells", many.each), next, "ms"),

@@ -12,6 +12,7 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Reads a Cluster.
 pub fn cell(cluster: &Value) -> Cell {
@@ -58,7 +59,7 @@ pub(in crate::dialects) fn serves(apis_served: &[Value]) -> Serves {
             .map(|kind| Kind::new(version.clone(), kind))
             .collect::<Vec<_>>()
     };
-    Serves::Listed(apis_served.iter().flat_map(of).collect())
+    Serves::Listed(Arc::new(apis_served.iter().flat_map(of).collect()))
 }
 
 fn capacity(cluster: &Value, summary: &Value) -> Capacity {

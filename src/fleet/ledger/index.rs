@@ -1,23 +1,25 @@
 //! Every record of a copy, kept small: of one object there may be a hundred, and of a thousand objects a hundred thousand.
 //!
-//! Records have numbers, by which all else refers to them; what many of them say in the same words is kept once.
+//! Records have numbers, by which all else refers to them; what many of them say in the same words is kept once. What they
+//! are found by is not kept again: a table holds numbers, and the records say whether they are meant.
 
 use super::{CopyFacts, CopyId, CopyKind};
-use crate::apis::fnv;
 use crate::fleet::CellId;
 use apiserver::place::Workspace;
+use hashbrown::HashTable;
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
 use storage::Revision;
 
-type Number = usize;
+type Number = u32;
 type Word = Arc<str>;
 
 /// What a record says, as far as others are found by it.
 #[derive(Debug)]
 struct Entry {
-    id: Arc<CopyId>,
+    workspace: Workspace,
+    id: Box<str>,
     cell: Number,
     kind: Number,
     source: Word,
@@ -28,28 +30,25 @@ struct Entry {
     going: bool,
 }
 
-/// An object of a cell: the cell, its group and resource, its namespace and name.
-type Place = (Number, Number, Word, Word);
-
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// Everything up to this has been told; zero while what there was is still being told.
     pub(super) revision: Revision,
+    hasher: RandomState,
     words: HashSet<Word>,
     workspaces: HashMap<String, Workspace>,
     cells: Table<CellId>,
     kinds: Table<CopyKind>,
-    /// Group and resource of kinds.
-    resources: Table<(String, String)>,
     entries: Vec<Option<Entry>>,
     free: Vec<Number>,
-    by_id: HashMap<Arc<CopyId>, Number>,
+    by_id: HashTable<Number>,
     by_source: HashMap<Word, Vec<Number>>,
     by_cell: HashMap<Number, HashSet<Number>>,
     by_namespace: HashMap<(Number, Word), HashSet<Number>>,
-    by_place: HashMap<Place, Vec<Number>>,
-    /// By the cell and a digest of the UID there.
-    by_uid: HashMap<(Number, u64), Vec<Number>>,
+    /// By the cell, the group and the resource, and namespace and name there.
+    by_place: HashTable<Number>,
+    /// By the cell and the UID there.
+    by_uid: HashTable<Number>,
 }
 
 /// What is kept once and has a number. It holds as much as there ever was since everything was told.
@@ -70,7 +69,7 @@ impl<T: Clone + Eq + Hash> Table<T> {
         if let Some(number) = self.numbers.get(value) {
             return *number;
         }
-        let (value, number) = (Arc::new(value.clone()), self.all.len());
+        let (value, number) = (Arc::new(value.clone()), numbered(self.all.len()));
         self.all.push(value.clone());
         self.numbers.insert(value, number);
         number
@@ -81,8 +80,20 @@ impl<T: Clone + Eq + Hash> Table<T> {
     }
 
     fn get(&self, number: Number) -> Option<&T> {
-        self.all.get(number).map(AsRef::as_ref)
+        self.all.get(number as usize).map(AsRef::as_ref)
     }
+}
+
+/// More than four thousand million records would need more memory than there is.
+fn numbered(place: usize) -> Number {
+    Number::try_from(place).unwrap_or(Number::MAX)
+}
+
+/// What a record is found by, beside its name: which cell, and what of it.
+struct Hashes {
+    id: u64,
+    place: u64,
+    uid: Option<u64>,
 }
 
 impl Index {
@@ -101,9 +112,9 @@ impl Index {
     }
 
     pub(super) fn insert(&mut self, id: &CopyId, facts: &CopyFacts) {
-        let resource = self.resources.enter(&(facts.kind.group.clone(), facts.kind.resource.clone()));
         let entry = Entry {
-            id: Arc::new(id.clone()),
+            workspace: self.workspace(id.workspace.as_str()),
+            id: id.name.as_str().into(),
             cell: self.cells.enter(&facts.cell),
             kind: self.kinds.enter(&facts.kind),
             source: self.word(&facts.source),
@@ -115,32 +126,53 @@ impl Index {
         };
         let number = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
-            self.entries.len() - 1
+            numbered(self.entries.len() - 1)
         });
-        self.by_id.insert(entry.id.clone(), number);
         self.by_source.entry(entry.source.clone()).or_default().push(number);
         self.by_cell.entry(entry.cell).or_default().insert(number);
         self.by_namespace.entry((entry.cell, entry.namespace.clone())).or_default().insert(number);
-        let place = (entry.cell, resource, entry.namespace.clone(), entry.name.clone());
-        self.by_place.entry(place).or_default().push(number);
-        if !entry.uid.is_empty() {
-            self.by_uid.entry((entry.cell, digest(&entry.uid))).or_default().push(number);
+        let hashes = self.hashes(&entry);
+        self.entries[number as usize] = Some(entry);
+        self.enter(number, &hashes);
+    }
+
+    fn enter(&mut self, number: Number, hashes: &Hashes) {
+        let Self { hasher, kinds, entries, by_id, by_place, by_uid, .. } = self;
+        // A table that grows asks where those belong that are in it.
+        let again = |what: fn(&Hashes) -> u64| {
+            let (hasher, kinds, entries) = (&*hasher, &*kinds, &*entries);
+            move |number: &Number| {
+                let entry = entries.get(*number as usize).and_then(Option::as_ref);
+                entry.map_or(0, |entry| what(&hashes_of(hasher, kinds, entry)))
+            }
+        };
+        by_id.insert_unique(hashes.id, number, again(|hashes| hashes.id));
+        by_place.insert_unique(hashes.place, number, again(|hashes| hashes.place));
+        if let Some(uid) = hashes.uid {
+            by_uid.insert_unique(uid, number, again(|hashes| hashes.uid.unwrap_or_default()));
         }
-        self.entries[number] = Some(entry);
     }
 
     pub(super) fn remove(&mut self, id: &CopyId) -> Option<CopyFacts> {
-        let number = self.by_id.remove(id)?;
-        let entry = self.entries.get_mut(number)?.take()?;
+        let number = self.number(id)?;
+        let hashes = self.hashes(self.entry(number)?);
+        for (table, hash) in [(&mut self.by_id, Some(hashes.id)), (&mut self.by_place, Some(hashes.place))]
+            .into_iter()
+            .chain([(&mut self.by_uid, hashes.uid)])
+        {
+            if let Some(hash) = hash
+                && let Ok(found) = table.find_entry(hash, |other| *other == number)
+            {
+                found.remove();
+            }
+        }
+        let entry = self.entries.get_mut(number as usize)?.take()?;
         self.free.push(number);
         let facts = self.read(&entry)?;
-        let resource = self.resources.number(&(facts.kind.group.clone(), facts.kind.resource.clone()))?;
         drop_from(&mut self.by_source, &entry.source, number);
         drop_member(&mut self.by_cell, &entry.cell, number);
         drop_member(&mut self.by_namespace, &(entry.cell, entry.namespace.clone()), number);
-        let Entry { cell, source, namespace, name, uid, .. } = entry;
-        drop_from(&mut self.by_place, &(cell, resource, namespace.clone(), name.clone()), number);
-        drop_from(&mut self.by_uid, &(cell, digest(&uid)), number);
+        let Entry { source, namespace, name, .. } = entry;
         for word in [source, namespace, name] {
             self.release(word);
         }
@@ -148,7 +180,7 @@ impl Index {
     }
 
     pub(super) fn facts(&self, id: &CopyId) -> Option<CopyFacts> {
-        self.read(self.entry(*self.by_id.get(id)?)?)
+        self.read(self.entry(self.number(id)?)?)
     }
 
     pub(super) fn of_source(&self, uid: &str) -> Vec<CopyId> {
@@ -176,18 +208,25 @@ impl Index {
     }
 
     pub(super) fn at(&self, cell: &CellId, [group, resource, namespace, name]: [&str; 4]) -> Vec<CopyId> {
-        let find = || {
-            let resource = self.resources.number(&(group.to_owned(), resource.to_owned()))?;
-            let (namespace, name) = (self.words.get(namespace)?.clone(), self.words.get(name)?.clone());
-            self.by_place.get(&(self.cells.number(cell)?, resource, namespace, name))
+        let Some(cell) = self.cells.number(cell) else { return Vec::new() };
+        let is_there = |number: &&Number| {
+            let is_of = |kind: &CopyKind| kind.group == group && kind.resource == resource;
+            self.entry(**number).is_some_and(|entry| {
+                (entry.cell, &*entry.namespace, &*entry.name) == (cell, namespace, name)
+                    && self.kinds.get(entry.kind).is_some_and(is_of)
+            })
         };
-        self.ids(find().into_iter().flatten())
+        let hash = self.hasher.hash_one((cell, group, resource, namespace, name));
+        self.ids(self.by_place.iter_hash(hash).filter(is_there))
     }
 
     pub(super) fn of_uid(&self, cell: &CellId, uid: &str) -> Option<CopyId> {
-        let numbers = self.by_uid.get(&(self.cells.number(cell)?, digest(uid)))?;
-        let entries = numbers.iter().filter_map(|number| self.entry(*number));
-        entries.filter(|entry| *entry.uid == *uid).map(|entry| (*entry.id).clone()).next()
+        let cell = self.cells.number(cell)?;
+        let mut same = self.by_uid.iter_hash(self.hasher.hash_one((cell, uid)));
+        same.find_map(|number| {
+            let entry = self.entry(*number).filter(|entry| (entry.cell, &*entry.uid) == (cell, uid))?;
+            Some(entry.id())
+        })
     }
 
     /// The records in a cell that are of a resource.
@@ -200,12 +239,25 @@ impl Index {
         self.ids(self.numbers_in(cell).filter(of))
     }
 
+    fn number(&self, id: &CopyId) -> Option<Number> {
+        let hash = self.hasher.hash_one((id.workspace.as_str(), id.name.as_str()));
+        let is_it = |number: &Number| {
+            let entry = self.entry(*number);
+            entry.is_some_and(|entry| *entry.id == *id.name && entry.workspace == id.workspace)
+        };
+        self.by_id.find(hash, is_it).copied()
+    }
+
     fn entry(&self, number: Number) -> Option<&Entry> {
-        self.entries.get(number)?.as_ref()
+        self.entries.get(number as usize)?.as_ref()
+    }
+
+    fn hashes(&self, entry: &Entry) -> Hashes {
+        hashes_of(&self.hasher, &self.kinds, entry)
     }
 
     fn ids<'a>(&self, numbers: impl Iterator<Item = &'a Number>) -> Vec<CopyId> {
-        numbers.filter_map(|number| Some((*self.entry(*number)?.id).clone())).collect()
+        numbers.filter_map(|number| Some(self.entry(*number)?.id())).collect()
     }
 
     fn numbers_in(&self, cell: &CellId) -> impl Iterator<Item = &Number> {
@@ -247,8 +299,20 @@ impl Index {
     }
 }
 
-fn digest(uid: &str) -> u64 {
-    fnv::hash_64(uid.as_bytes())
+impl Entry {
+    fn id(&self) -> CopyId {
+        CopyId { workspace: self.workspace.clone(), name: self.id.as_ref().to_owned() }
+    }
+}
+
+fn hashes_of(hasher: &RandomState, kinds: &Table<CopyKind>, entry: &Entry) -> Hashes {
+    let Entry { workspace, id, cell, kind, namespace, name, uid, .. } = entry;
+    let (group, resource) = kinds.get(*kind).map_or(("", ""), |kind| (&kind.group, &kind.resource));
+    Hashes {
+        id: hasher.hash_one((workspace.as_str(), &**id)),
+        place: hasher.hash_one((*cell, group, resource, &**namespace, &**name)),
+        uid: (!uid.is_empty()).then(|| hasher.hash_one((*cell, &**uid))),
+    }
 }
 
 fn drop_from<K: Eq + Hash>(index: &mut HashMap<K, Vec<Number>>, key: &K, number: Number) {
@@ -318,5 +382,24 @@ mod tests {
         assert_eq!((left, index.by_place.len(), index.by_uid.len(), index.by_id.len()), ((0, 0, 0, 0), 0, 0, 0));
         index.insert(&id("4"), &facts("a", "z", "u4"));
         assert_eq!(index.entries.len(), 3, "numbers are used again");
+    }
+
+    #[test]
+    fn everything_is_found_when_there_is_much_of_it_and_after_much_of_it_went() {
+        let (mut index, cell) = (Index::default(), CellId::new("w", "a"));
+        let name = |number: u32| format!("x{number}");
+        for number in 0..10_000 {
+            index.insert(&id(&name(number)), &facts("a", &name(number), &format!("u{number}")));
+        }
+        for number in (0..10_000).filter(|number| number % 3 > 0) {
+            assert!(index.remove(&id(&name(number))).is_some());
+        }
+        for number in 0..10_000 {
+            let is_there = number % 3 == 0;
+            let found = index.at(&cell, ["g", "things", "n", &name(number)]);
+            assert_eq!(found, if is_there { vec![id(&name(number))] } else { Vec::new() });
+            assert_eq!(index.of_uid(&cell, &format!("u{number}")).is_some(), is_there);
+            assert_eq!(index.facts(&id(&name(number))).is_some(), is_there);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::follow::Followers;
 use super::tally::Tallies;
-use crate::scheduler::cell::Cell;
+use crate::scheduler::cell::{Cell, Serves};
 use apiserver::place::Workspace;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub(super) struct Index {
     cells: HashMap<Workspace, BTreeMap<String, Cell>>,
     /// The same for those who decide, made when it is asked for: there are more decisions than changes of cells.
     at_hand: HashMap<Workspace, Arc<[Cell]>>,
+    /// What the last cell that was told of serves.
+    usual: Serves,
     /// The placements of an object, by the UIDs they are of: more than one when it was deleted and made anew.
     placements: HashMap<Key, BTreeSet<String>>,
     /// How many copies there are of an object, by its UID.
@@ -42,8 +44,14 @@ pub(super) struct Index {
 
 impl Index {
     /// What changed that matters.
-    pub(super) fn learn_cell(&mut self, workspace: &Workspace, name: &str, cell: Option<Cell>) -> CellChange {
+    pub(super) fn learn_cell(&mut self, workspace: &Workspace, name: &str, mut cell: Option<Cell>) -> CellChange {
         self.at_hand.remove(workspace);
+        if let Some(cell) = &mut cell {
+            if cell.serves != self.usual {
+                self.usual = cell.serves.clone();
+            }
+            cell.serves = self.usual.clone();
+        }
         let beside = self.cells.entry(workspace.clone()).or_default();
         let before = match cell.clone() {
             None => beside.remove(name),

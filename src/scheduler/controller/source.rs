@@ -149,6 +149,8 @@ impl Everything {
         match index.learn_cell(workspace, name, cell) {
             CellChange::Nothing => Vec::new(),
             CellChange::Room => index.short(),
+            // While everything is told anew, every object is looked at anyway.
+            CellChange::Anything if self.draft.is_some() => Vec::new(),
             CellChange::Anything => {
                 drop(index);
                 self.expand(workspace, &self.book.concerns_of(workspace))

@@ -23,6 +23,7 @@ use super::*;
 use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Cells and what was decided about them: `m1 free=10 region=eu now=2 | m2 taint=gpu city=dfw`. Words that mean nothing
 /// else are labels; `now` without a number is an object without replicas.
@@ -62,7 +63,7 @@ fn describe(cell: &mut Cell, before: &mut Before, key: &str, value: &str) {
         }
         "silent" => cell.ready = false,
         "leaving" => cell.leaving = true,
-        "barren" => cell.serves = Serves::Listed(BTreeSet::new()),
+        "barren" => cell.serves = Serves::Listed(Arc::default()),
         "evicted" => {
             before.evicted.insert(cell.name.clone());
         }

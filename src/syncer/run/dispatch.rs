@@ -1,6 +1,7 @@
 //! Tells each cell's worker which copies need a look, whenever anything changes here that they depend on.
 
 use super::records;
+use super::report::SourceId;
 use crate::apis::change;
 use crate::apis::definitions::{CELLS, COPIES, GROUP, PLACEMENTS};
 use crate::controller::{Mailbox, Source};
@@ -12,7 +13,7 @@ use apiserver::object::{Object, Peek};
 use apiserver::place::Workspace;
 use parking_lot::Mutex;
 use serde_json::Value;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 use storage::{Key, ReadError, Revision, Version};
@@ -26,23 +27,24 @@ pub(super) struct Post {
     /// As many as there are cells. Held for one operation.
     cells: Arc<Mutex<HashMap<CellId, Arc<Mailbox<CopyId>>>>>,
     /// Sources whose status may have to be told: workspace and UID.
-    pub(super) reports: Arc<Mailbox<(Workspace, String)>>,
+    pub(super) reports: Arc<Mailbox<SourceId>>,
     wanted: Arc<Mutex<Wanted>>,
 }
 
-/// Where placements want objects to be. It holds as much as there are placements.
+/// Where placements want objects to be. It holds as much as there are placements and what they want: a pointer for each
+/// copy, as there may be very many of them.
 #[derive(Debug, Default)]
 struct Wanted {
-    placements: HashMap<(Workspace, String), Known>,
-    by_source: HashMap<Key, BTreeSet<(Workspace, String)>>,
-    by_cell: HashMap<CellId, BTreeSet<CopyId>>,
+    placements: HashMap<Arc<SourceId>, Known>,
+    by_source: HashMap<Key, BTreeSet<Arc<SourceId>>>,
+    by_cell: HashMap<Arc<CellId>, HashSet<Arc<SourceId>>>,
 }
 
 /// What matters of a placement.
 #[derive(Clone, Debug, Default)]
 struct Known {
     source: Option<Key>,
-    cells: BTreeSet<CellId>,
+    cells: BTreeSet<Arc<CellId>>,
     /// Cells are told of the status of the source.
     status_down: bool,
 }
@@ -58,7 +60,9 @@ impl Post {
 
     /// Everything that is wanted in a cell.
     pub(super) fn wanted_in(&self, cell: &CellId) -> Vec<CopyId> {
-        self.wanted.lock().by_cell.get(cell).into_iter().flatten().cloned().collect()
+        let wanted = self.wanted.lock();
+        let sources = wanted.by_cell.get(cell).into_iter().flatten();
+        sources.map(|source| records::id(&source.0, &source.1, cell)).collect()
     }
 }
 
@@ -178,9 +182,7 @@ impl Dispatch {
         let record = seen.now.as_ref().and_then(|version| Object::parse(&version.value).ok());
         let known = record.as_ref().map(|record| self.read(&key.0, record)).unwrap_or_default();
         let cells = known.cells.clone();
-        let mut wanted = self.post.wanted.lock();
-        let before = wanted.replace(&key, known);
-        drop(wanted);
+        let before = self.post.wanted.lock().replace(&key, known);
         for cell in cells.union(&before) {
             self.post.put(cell, records::id(&key.0, &key.1, cell));
         }
@@ -192,7 +194,7 @@ impl Dispatch {
         let place = records::source_place(&self.client, workspace, named);
         let word = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
         let cells = record.items(&["spec", "cells"]).chain(record.items(&["spec", "evictions"]));
-        let cells = cells.map(|entry| CellId::new(&word(entry, "workspace"), &word(entry, "name"))).collect();
+        let cells = cells.map(|entry| Arc::new(CellId::new(&word(entry, "workspace"), &word(entry, "name")))).collect();
         let source = place.and_then(|place| keyspace::key(&place).ok());
         Known { source, cells, status_down: manner_of(record).status_down }
     }
@@ -241,12 +243,7 @@ impl Dispatch {
         }
     }
 
-    fn wake_placed(
-        &self,
-        wanted: &Wanted,
-        placements: &BTreeSet<(Workspace, String)>,
-        concerned: impl Fn(&Known) -> bool,
-    ) {
+    fn wake_placed(&self, wanted: &Wanted, placements: &BTreeSet<Arc<SourceId>>, concerned: impl Fn(&Known) -> bool) {
         for key in placements {
             let known = wanted.placements.get(key).filter(|known| concerned(known));
             for cell in known.into_iter().flat_map(|known| &known.cells) {
@@ -270,30 +267,70 @@ fn uid(version: &Version) -> Option<String> {
 
 impl Wanted {
     /// Answers with the cells that it was wanted in before.
-    fn replace(&mut self, key: &(Workspace, String), known: Known) -> BTreeSet<CellId> {
-        let Known { source: former, cells: before, .. } = self.placements.remove(key).unwrap_or_default();
-        for cell in &before {
-            if let Some(ids) = self.by_cell.get_mut(cell) {
-                ids.remove(&records::id(&key.0, &key.1, cell));
-            }
+    fn replace(&mut self, key: &SourceId, mut known: Known) -> BTreeSet<Arc<CellId>> {
+        let before = self.remove(key);
+        if known.source.is_none() && known.cells.is_empty() {
+            return before;
         }
-        if let Some(former) = &former
-            && let Some(placements) = self.by_source.get_mut(former)
-        {
-            placements.remove(key);
-            if placements.is_empty() {
-                self.by_source.remove(former);
-            }
-        }
-        for cell in &known.cells {
-            self.by_cell.entry(cell.clone()).or_default().insert(records::id(&key.0, &key.1, cell));
-        }
+        let key = Arc::new(key.clone());
+        known.cells = known.cells.into_iter().map(|cell| self.want(cell, &key)).collect();
         if let Some(source) = &known.source {
             self.by_source.entry(source.clone()).or_default().insert(key.clone());
         }
-        if known.source.is_some() || !known.cells.is_empty() {
-            self.placements.insert(key.clone(), known);
-        }
+        self.placements.insert(key, known);
         before
+    }
+
+    /// Writes down that something is wanted in a cell; answers with the cell as all others refer to it.
+    fn want(&mut self, cell: Arc<CellId>, key: &Arc<SourceId>) -> Arc<CellId> {
+        let cell = self.by_cell.get_key_value(&cell).map_or(cell, |(known, _)| known.clone());
+        self.by_cell.entry(cell.clone()).or_default().insert(key.clone());
+        cell
+    }
+
+    fn remove(&mut self, key: &SourceId) -> BTreeSet<Arc<CellId>> {
+        let Known { source, cells, .. } = self.placements.remove(key).unwrap_or_default();
+        for cell in &cells {
+            if let Some(wanted) = self.by_cell.get_mut(cell) {
+                wanted.remove(key);
+                if wanted.is_empty() {
+                    self.by_cell.remove(cell);
+                }
+            }
+        }
+        if let Some(source) = &source
+            && let Some(placements) = self.by_source.get_mut(source)
+        {
+            placements.remove(key);
+            if placements.is_empty() {
+                self.by_source.remove(source);
+            }
+        }
+        cells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wanted_is_found_by_its_cell_until_nobody_wants_it_there() {
+        let (mut wanted, workspace) = (Wanted::default(), Workspace::new("w"));
+        let known = |cells: &[&str]| Known {
+            source: Some(Key::from(&b"source"[..])),
+            cells: cells.iter().map(|name| Arc::new(CellId::new("w", name))).collect(),
+            status_down: false,
+        };
+        let names = |cells: BTreeSet<Arc<CellId>>| -> String { cells.iter().map(|cell| cell.name.as_str()).collect() };
+        let (one, other) = ((workspace.clone(), "1".to_owned()), (workspace, "2".to_owned()));
+        assert_eq!(names(wanted.replace(&one, known(&["a", "b"]))), "");
+        assert_eq!(names(wanted.replace(&other, known(&["b"]))), "");
+        assert_eq!(wanted.by_cell[&CellId::new("w", "b")].len(), 2);
+        assert_eq!(names(wanted.replace(&one, known(&["b", "c"]))), "ab");
+        assert!(!wanted.by_cell.contains_key(&CellId::new("w", "a")));
+        assert_eq!(names(wanted.replace(&one, Known::default())), "bc");
+        assert_eq!(names(wanted.replace(&other, Known::default())), "b");
+        assert!(wanted.placements.is_empty() && wanted.by_source.is_empty() && wanted.by_cell.is_empty());
     }
 }

@@ -5,7 +5,7 @@ use crate::apis::Kind;
 use crate::apis::interpret::Interpreter;
 use crate::fleet::CellId;
 use crate::scheduler::controller::{staying_in, targets_of};
-use crate::scheduler::{Target, Terms};
+use crate::scheduler::{Because, Target, Terms};
 use crate::syncer::Origin;
 use apiserver::catalog::ResourceDef;
 use apiserver::object::Object;
@@ -13,7 +13,7 @@ use apiserver::place::{ObjectRef, Workspace};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// What was read, as long as it was: of recipes that are kept, and once more of those that were kept before them.
@@ -78,7 +78,10 @@ pub(super) struct Recipe {
     pub(super) interpreter: Interpreter,
     /// The decision, without what it says of each cell.
     pub(super) decision: Object,
+    /// By the workspace of their cells, in the order of their names.
     targets: HashMap<Workspace, Vec<Target>>,
+    /// Where it is only because others refer to it.
+    only_follows: HashSet<CellId>,
     /// By the replicas that it is for; where it is the same for whichever cell. Held for one operation.
     made: Mutex<HashMap<Option<i64>, Arc<Made>>>,
 }
@@ -101,8 +104,10 @@ impl Recipe {
         let spec = json!({ "evictions": part("evictions") });
         let decision = json!({ "metadata": { "generation": placement.generation() }, "spec": spec });
         let homes = placement.items(&["spec", "cells"]).filter_map(|cell| cell["workspace"].as_str());
-        let homes: std::collections::BTreeSet<&str> = homes.collect();
-        let targets = homes.into_iter().map(Workspace::new).map(|home| (home.clone(), targets_of(placement, &home)));
+        let homes: BTreeSet<&str> = homes.collect();
+        let mut only_follows = HashSet::new();
+        let targets = homes.into_iter().map(Workspace::new);
+        let targets = targets.map(|home| (home.clone(), targets_within(placement, &home, &mut only_follows))).collect();
         let (namespace_at, namespace) = namespace.map(|(at, found)| (at, Arc::new(found))).unzip();
         Self {
             named,
@@ -112,7 +117,8 @@ impl Recipe {
             namespace_at,
             terms,
             interpreter,
-            targets: targets.collect(),
+            targets,
+            only_follows,
             decision: Object::try_from(decision).unwrap_or_else(|_| placement.clone()),
             made_of,
             made: Mutex::default(),
@@ -131,7 +137,14 @@ impl Recipe {
     }
 
     pub(super) fn target(&self, cell: &CellId) -> Option<&Target> {
-        self.targets_in(&cell.workspace).iter().find(|target| target.cell == cell.name)
+        let targets = self.targets_in(&cell.workspace);
+        let at = targets.binary_search_by(|target| target.cell.as_str().cmp(&cell.name)).ok()?;
+        targets.get(at)
+    }
+
+    /// Whether it is in a cell for no other reason than that others refer to it.
+    pub(super) fn only_follows_to(&self, cell: &CellId) -> bool {
+        self.only_follows.contains(cell)
     }
 
     /// Whether it is the same wherever there are as many replicas of it.
@@ -148,6 +161,20 @@ impl Recipe {
         let made = Arc::new(make());
         self.made.lock().entry(replicas).or_insert(made).clone()
     }
+}
+
+/// The targets in a workspace by name, without their reasons: there may be hundreds of them, and one question is asked
+/// of what each says.
+fn targets_within(placement: &Object, home: &Workspace, only_follows: &mut HashSet<CellId>) -> Vec<Target> {
+    let mut targets = targets_of(placement, home);
+    targets.sort_by(|one, other| one.cell.cmp(&other.cell));
+    for target in &mut targets {
+        if target.because.iter().all(|because| matches!(because, Because::Follows(_))) {
+            only_follows.insert(CellId { workspace: home.clone(), name: target.cell.clone() });
+        }
+        target.because = BTreeSet::new();
+    }
+    targets
 }
 
 /// What was used of late: what is used stays, and how much is kept is bounded.

@@ -10,8 +10,7 @@ use super::wish::Wishes;
 use super::worker::Worker;
 use crate::apis::definitions::CELLS;
 use crate::controller::Controller;
-use crate::fleet::api::CellResource;
-use crate::fleet::{CellId, Fleet, Ledger, Session};
+use crate::fleet::{CellId, Fleet, Ledger, Served, Session};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,12 +24,12 @@ use tokio_util::sync::CancellationToken;
 const COPIES_AT_ONCE: usize = 64;
 
 /// Those of them that each cell has whatever becomes of others, and what all cells share of the rest. What is dealt with
-/// holds memory; and cells that do not answer hold what is shared for a while.
-const COPIES_OF_ITS_OWN: usize = 4;
-const COPIES_SHARED: usize = 1024;
+/// holds some 10 KB; and cells that do not answer hold what is shared for a while.
+const COPIES_OF_ITS_OWN: usize = 2;
+const COPIES_SHARED: usize = 512;
 
-/// Lists of cells that are read at once.
-const LISTED_AT_ONCE: usize = 16;
+/// Lists of cells that are read at once: each is a page of objects as trees.
+const LISTED_AT_ONCE: usize = 8;
 
 /// How often it is looked whether there are records of cells that nobody knows any more.
 const SWEEP: Duration = Duration::from_secs(2);
@@ -64,7 +63,7 @@ struct Running {
     /// Nothing of it works on the cell any more.
     done: CancellationToken,
     /// What the cell served when its copies were last told of it.
-    served: Arc<[CellResource]>,
+    served: Arc<Served>,
 }
 
 impl Supervisor {

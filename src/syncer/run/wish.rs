@@ -15,7 +15,7 @@ use crate::scheduler::change::{Change, EntriesChange, Operation, Override};
 use crate::scheduler::controller::{Rulebook, evictions_of, manner_of};
 use crate::scheduler::evict::Eviction;
 use crate::scheduler::rule::{Purge, Strangers, Upsync};
-use crate::scheduler::{Because, Cell, Target, Terms};
+use crate::scheduler::{Cell, Target, Terms};
 use crate::syncer::{Order, Origin, Rendered, mark, namespace_in_cell, render};
 use apiserver::catalog::ResourceDef;
 use apiserver::client::Client;
@@ -106,7 +106,7 @@ impl Wishes {
             let Some(converted) = self.client.get(&at).await? else { return Ok(None) };
             Some(Value::from(converted))
         };
-        let mine = targets.iter().find(|target| target.cell == cell.name);
+        let mine = recipe.target(cell).or_else(|| targets.iter().find(|target| target.cell == cell.name));
         let facts = self.facts(session, &terms).await?;
         let make = || {
             made(&Order {
@@ -128,9 +128,7 @@ impl Wishes {
         wish.first_gone = records::first_gone(&recipe.decision).filter(|first| first != cell).collect();
         wish.decided = (!evictions.is_empty()).then(|| recipe.decision.generation());
         // A definition that is there already, whoever brought it, is as good.
-        let follows = |because: &Because| matches!(because, Because::Follows(_));
-        let only_follows = mine.is_some_and(|target| target.because.iter().all(follows));
-        wish.tolerates_strangers = is_definition(&wish.place.resource) && only_follows;
+        wish.tolerates_strangers = is_definition(&wish.place.resource) && recipe.only_follows_to(cell);
         Ok(Some(wish))
     }
 
@@ -186,18 +184,20 @@ impl Wishes {
     /// The source and its resource in a version that the cell serves and this server knows; or what is missing.
     fn served(&self, at: ObjectRef, session: &Session) -> Result<(ObjectRef, CellResource, Option<Problem>), ApiError> {
         let own = in_cells(at.resource());
-        let all = session.versions_of(&own.group, &own.kind);
-        if session.resources().is_empty() {
+        let served = session.resources();
+        let versions = served.of_kind(&own.group, &own.kind);
+        if served.is_empty() {
             return Ok((at, own, None));
         }
-        if let Some(same) = all.iter().find(|served| served.version == own.version) {
+        if let Some(same) = versions.clone().find(|served| served.version == own.version) {
             return Ok((at, same.clone(), None));
         }
+        let all: Vec<&CellResource> = versions.collect();
         let catalog = self.client.catalog(at.workspace())?;
         for served in &all {
             if let Some(resource) = catalog.find(&own.group, &served.version, &at.resource().plural) {
                 let within = Collection { resource: resource.clone(), ..at.within };
-                return Ok((ObjectRef { within, name: at.name }, served.clone(), None));
+                return Ok((ObjectRef { within, name: at.name }, (*served).clone(), None));
             }
         }
         let message = match all.is_empty() {

@@ -12,7 +12,7 @@ use super::wish::{Problem, STARTING, Wish, Wishes, is_definition};
 use crate::apis::interpret::Operation;
 use crate::apis::kinds;
 use crate::controller::{Action, Reconciler};
-use crate::fleet::api::{CellError, CellPlace, CellResource};
+use crate::fleet::api::{CellError, CellPlace};
 use crate::fleet::{CellId, CopyFacts, CopyId, Ledger, Session};
 use crate::syncer::mark::{self, Belongs};
 use apiserver::client::Client;
@@ -82,11 +82,10 @@ impl Worker {
     /// and as soon as the cell has told what it has, the watch brings it back here. What was found there is not watched.
     fn waits_for_watch(&self, id: &CopyId) -> bool {
         let Some(CopyFacts { kind, uid, .. }) = self.ledger.facts(id) else { return false };
-        let same = |served: &&CellResource| {
-            (&served.group, &served.version, &served.plural) == (&kind.group, &kind.version, &kind.resource)
-        };
         let served = self.session.resources();
-        !uid.is_empty() && served.iter().find(same).is_some_and(|served| self.watches.begin(served))
+        let mut versions = served.of_plural(&kind.group, &kind.resource);
+        let same = versions.find(|served| served.version == kind.version);
+        !uid.is_empty() && same.is_some_and(|served| self.watches.begin(served))
     }
 
     async fn observe(&self, id: &CopyId) -> Result<Seen, ApiError> {
@@ -122,9 +121,10 @@ impl Worker {
         let served = self.session.resources();
         is_definition(&place.resource)
             && !served.is_empty()
-            && place.name.split_once('.').is_some_and(|(plural, group)| {
-                !served.iter().any(|served| served.group == group && served.plural == plural)
-            })
+            && place
+                .name
+                .split_once('.')
+                .is_some_and(|(plural, group)| served.of_plural(group, plural).next().is_none())
     }
 
     /// Whether a copy that was not made yet waits until there is none elsewhere.
