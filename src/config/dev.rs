@@ -9,10 +9,10 @@ const DATA_DIR: &str = "hanse-data";
 #[derive(Args, Clone, Debug)]
 #[command(mut_arg("data_dir", |arg| arg.required(false).default_value(DATA_DIR)))]
 pub struct DevFlags {
-    /// How many cells there are to begin with
+    /// How many cells to create
     #[arg(long, value_name = "NUMBER", default_value_t = 3)]
     pub cells: usize,
-    /// How many projects there are to begin with, each with a Deployment that goes to one of the cells
+    /// How many projects to create, each with a Deployment that is placed in one of the cells
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub projects: usize,
     #[command(flatten)]
