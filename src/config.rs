@@ -93,6 +93,10 @@ pub struct ServeFlags {
     /// The size of the largest object that is accepted
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().value_bytes_max)]
     pub value_bytes_max: usize,
+    /// Treat Karmada policies exactly as Karmada 1.18 does, where that does harm: a workload that fits no cluster any more
+    /// is deleted from all of them, and a spread constraint without maxGroups fits none
+    #[arg(long)]
+    pub karmada_hazards: bool,
     #[command(flatten)]
     pub authentication: AuthenticationFlags,
     #[command(flatten)]
@@ -105,10 +109,6 @@ pub struct ServeFlags {
     pub keys: KeyFlags,
     #[command(flatten)]
     pub limits: LimitFlags,
-    /// Treat Karmada policies exactly as Karmada 1.18 does, where that does harm: a workload that fits no cluster any more
-    /// is deleted from all of them, and a spread constraint without maxGroups fits none
-    #[arg(long)]
-    pub karmada_hazards: bool,
     #[cfg(feature = "etcd")]
     #[command(flatten)]
     pub etcd: EtcdFlags,
@@ -117,6 +117,7 @@ pub struct ServeFlags {
 /// Where `--storage etcd` finds its etcd.
 #[cfg(feature = "etcd")]
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "etcd")]
 pub struct EtcdFlags {
     /// The URLs of the etcd cluster, separated by commas
     #[arg(long, value_name = "URL", value_delimiter = ',')]

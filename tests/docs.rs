@@ -191,6 +191,18 @@ fn broken(page: &Path) -> Vec<String> {
     wrong.map(|(file, anchor)| format!("{}: {file}#{anchor}", page.display())).collect()
 }
 
+/// In a sequence, a semicolon ends a statement: the rest of a sentence would be no picture.
+#[test]
+fn pictures_of_sequences_can_be_drawn() {
+    for page in pages(&root().join("docs/src")) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for picture in text.split("```mermaid\nsequenceDiagram\n").skip(1) {
+            let picture = picture.split("```").next().unwrap_or_default();
+            assert!(!picture.contains(';'), "{}: {picture}", page.display());
+        }
+    }
+}
+
 #[test]
 fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
     let src = root().join("docs/src");

@@ -31,7 +31,8 @@ async fn serve(config: Config, scale: Scale) -> Result<(), Box<dyn Error>> {
     working.finish_and_clear();
     let files = Files::write(&dir, &std::fs::read_to_string(server.kubeconfig())?, &shown)?;
     let colour = io::stdout().is_terminal() && config::colour_is_welcome();
-    answer(&greeting(&format!("https://{}", server.address()), &shown, &files, colour))?;
+    let url = format!("https://{}", server.address());
+    answer(&greeting(&url, &shown, &files, Look { colour, projects: scale.projects > 0 }))?;
     signals.any().await;
     server.stop().await;
     Ok(())
@@ -57,7 +58,13 @@ impl Files {
     }
 }
 
-fn greeting(url: &str, shown: &Shown, files: &Files, colour: bool) -> String {
+/// How the greeting looks, and whether there are projects to look at.
+struct Look {
+    colour: bool,
+    projects: bool,
+}
+
+fn greeting(url: &str, shown: &Shown, files: &Files, Look { colour, projects }: Look) -> String {
     let (bold, dim, plain) = if colour { ("\x1b[1m", "\x1b[2m", "\x1b[0m") } else { ("", "", "") };
     let names: Vec<&str> = shown.cells.iter().map(|(name, _)| name.as_str()).collect();
     let cells = match names.as_slice() {
@@ -70,7 +77,7 @@ fn greeting(url: &str, shown: &Shown, files: &Files, colour: bool) -> String {
     let program = files.program.display();
     let there: Vec<&str> = EXAMPLE_CELLS.into_iter().filter(|cell| names.contains(cell)).collect();
     let there = if there.is_empty() { EXAMPLE_CELLS.join(" and ") } else { there.join(" and ") };
-    let steps = [
+    let mut steps = vec![
         ("Talk to this server".to_owned(), format!("export KUBECONFIG={kubeconfig}")),
         ("List the cells".to_owned(), "kubectl get cells".to_owned()),
         (format!("Create a Deployment, and a rule that runs it in {there}"), format!("kubectl apply -f {example}")),
@@ -78,6 +85,10 @@ fn greeting(url: &str, shown: &Shown, files: &Files, colour: bool) -> String {
         (format!("Look into cell {first}"), format!("kubectl --context {first} get deployments")),
         ("See how all cells are doing".to_owned(), format!("{program} status")),
     ];
+    if projects {
+        let about = "See what the projects have in the cells of the platform".to_owned();
+        steps.push((about, format!("{program} status --context root")));
+    }
     let mut text = format!("{bold}Hanse is ready:{plain} {url}, with {cells}.\n\nTry this in another terminal:\n\n");
     for (about, step) in steps {
         let _ = writeln!(text, "  {dim}# {about}{plain}\n  {bold}{step}{plain}");
@@ -96,7 +107,8 @@ mod tests {
             Files { kubeconfig: "/d/dev.kubeconfig".into(), example: "/d/two.yaml".into(), program: "hanse".into() };
         let cell = |name: &str| (name.to_owned(), format!("root:cells:{name}"));
         let shown = Shown { cells: vec![cell("dfw"), cell("ams")], ids: Vec::new() };
-        let text = greeting("https://127.0.0.1:6443", &shown, &files, false);
+        let plain = Look { colour: false, projects: false };
+        let text = greeting("https://127.0.0.1:6443", &shown, &files, plain);
         let expected = "\
 Hanse is ready: https://127.0.0.1:6443, with cells dfw, ams.
 
@@ -118,6 +130,7 @@ Try this in another terminal:
 Ctrl-C stops the server; the next `hanse dev` continues where it stopped.
 ";
         assert_eq!(text, expected);
-        assert!(greeting("", &shown, &files, true).contains("\x1b[1mkubectl get cells\x1b[0m"));
+        let bright = greeting("", &shown, &files, Look { colour: true, projects: true });
+        assert!(bright.contains("\x1b[1mkubectl get cells\x1b[0m") && bright.contains("status --context root"));
     }
 }

@@ -44,12 +44,14 @@ pub(super) fn man() -> io::Result<()> {
     whole.render_name_section(&mut page)?;
     whole.render_synopsis_section(&mut page)?;
     whole.render_description_section(&mut page)?;
-    whole.render_subcommands_section(&mut page)?;
     describe(&command, &mut page)?;
     page.extend_from_slice(BESIDES.as_bytes());
     whole.render_version_section(&mut page)?;
     answer(&String::from_utf8_lossy(&page))
 }
+
+/// What every section of a command would begin with.
+const OWN_HEADINGS: [&str; 3] = ["SYNOPSIS", "DESCRIPTION", "OPTIONS"];
 
 /// A section for each command that does something by itself.
 fn describe(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
@@ -69,10 +71,13 @@ fn describe(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// A section without its heading.
+/// A section without its heading. Headings of groups of flags are below that of their command.
 fn body(render: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<Vec<u8>> {
     let mut part = Vec::new();
     render(&mut part)?;
-    let lines = part.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.starts_with(b".SH "));
-    Ok(lines.flatten().copied().collect())
+    let text = String::from_utf8_lossy(&part);
+    let lines = text.lines().filter(|line| !OWN_HEADINGS.iter().any(|own| line.strip_prefix(".SH ") == Some(own)));
+    let below =
+        lines.map(|line| line.strip_prefix(".SH ").map_or_else(|| line.to_owned(), |name| format!(".SS {name}")));
+    Ok(below.map(|line| line + "\n").collect::<String>().into_bytes())
 }

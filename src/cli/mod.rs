@@ -75,7 +75,9 @@ enum Command {
     /// Create kubeconfig files for the users of a server
     #[command(subcommand)]
     Kubeconfig(kubeconfig::Command),
-    /// Check that the cells hold what the server has recorded; exits with 1 if they do not
+    /// Check that the cells hold what the server has recorded
+    ///
+    /// Exits with 1 if they do not.
     ///
     /// Only what is found twice in a row is reported, since the server keeps working meanwhile. Problems are reported as
     /// orphan (it carries this server's label, but no record mentions it), lost (recorded, but not in the cell), stranger
@@ -88,14 +90,14 @@ enum Command {
     /// Rotate the keys that sign service account tokens
     #[command(subcommand)]
     Credentials(credentials::Command),
-    /// Print the manifests that put this server behind another API server
+    /// Print manifests that put this server behind a kube-apiserver
     #[command(subcommand)]
     Install(install::Command),
     /// Print a shell completion script: source <(hanse completion bash)
     Completion(help::Flags),
     /// Print the manual page: hanse man | man -l -
     Man,
-    /// Print the version, and the version of Kubernetes whose API is served
+    /// Print the versions of Hanse and of the Kubernetes API it serves
     Version(Form),
 }
 

@@ -14,6 +14,7 @@ const COUNTS: i64 = 10;
 
 /// The same flags as those of any aggregated API server, and what is special here.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Aggregation")]
 pub struct AggregatedFlags {
     /// Run behind a host kube-apiserver, which authenticates and authorizes requests to one workspace
     #[arg(long)]

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 /// The same flags as kube-apiserver's.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Audit")]
 pub struct AuditFlags {
     /// The audit.k8s.io/v1 Policy that says what is recorded of which requests
     #[arg(long, value_name = "FILE", requires = "audit_kept")]

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// The same flags as kube-apiserver's.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Authentication")]
 pub struct AuthenticationFlags {
     /// A CSV file of static tokens: token,user,uid,"group,group"
     #[arg(long, value_name = "FILE")]

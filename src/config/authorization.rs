@@ -24,6 +24,7 @@ pub enum Mode {
 
 /// The same flags as kube-apiserver's.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Authorization")]
 pub struct AuthorizationFlags {
     /// The authorizers, in order: RBAC, or RBAC,Webhook
     #[arg(long, value_name = "MODE", value_delimiter = ',', default_value = "RBAC")]

@@ -13,6 +13,7 @@ const LASTS: Duration = Duration::from_hours(8760);
 
 /// The same flags as kube-apiserver's and kube-controller-manager's.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Keys and encryption")]
 pub struct KeyFlags {
     /// The longest validity of certificates issued for CertificateSigningRequests
     #[arg(long, value_name = "DURATION", default_value = "8760h0m0s", value_parser = duration)]

@@ -12,6 +12,7 @@ const CONNECTIONS: usize = 10_000;
 const WATCHES: usize = 10_000;
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Limits")]
 pub struct LimitFlags {
     /// The most objects a workspace may hold [default: no limit]
     #[arg(long, value_name = "NUMBER")]

@@ -17,7 +17,7 @@ pub(in crate::cli) struct Flags {
     #[command(flatten)]
     server: ServerFlags,
     /// Only the cells of this workspace, a path such as root:team
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = "Server")]
     workspace: Option<String>,
 }
 

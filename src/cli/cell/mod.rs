@@ -26,6 +26,7 @@ pub(super) enum Command {
 
 /// Which server is meant.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Server")]
 pub(super) struct ServerFlags {
     /// The kubeconfig of the server [default: $KUBECONFIG, or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
@@ -37,6 +38,7 @@ pub(super) struct ServerFlags {
 
 /// Which workspace of which server is meant.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Server")]
 pub(super) struct HubFlags {
     #[command(flatten)]
     pub(super) server: ServerFlags,

@@ -131,12 +131,12 @@ async fn surroundings(hub: &dyn CellApi, flags: &HubFlags, object: Value) -> Res
         rules.extend(listed.into_iter().map(|rule| with_kind(rule, &kind.kind)));
     }
     rules.extend(of_platform(flags).await);
-    let mut cells = Vec::new();
-    for workspace in deciding(&placement) {
-        cells.extend(listed_in(flags, workspace, &hub::cells()).await);
-    }
-    if cells.is_empty() {
+    let (deciding, mut cells) = (deciding(&placement), Vec::new());
+    if deciding.is_empty() {
         cells = hub.list(&hub::cells(), "").await.map_err(Error::Hub)?.items;
+    }
+    for workspace in deciding {
+        cells.extend(listed_in(flags, workspace, &hub::cells()).await);
     }
     Ok(Known { object, placement, copies, cells, rules })
 }

@@ -51,6 +51,9 @@ impl Chosen<'_> {
         let (state, message) = self.state();
         let mut leaves = vec![format!("selected by {}", self.because.join(", "))];
         leaves.extend(message);
+        if state.ends_with(": Stranger") {
+            leaves.push(ADOPT.to_owned());
+        }
         if let Some(why) = &self.away {
             leaves.push(format!("the cell is not ready: {why}"));
             leaves.push("see: hanse cell list".to_owned());
@@ -94,6 +97,9 @@ pub(super) fn report(known: &Known) -> Value {
 /// A line, and those below it.
 type Branch = (String, Vec<String>);
 
+/// What helps where somebody else has put an object of the same name.
+const ADOPT: &str = "`strangers: Adopt` in the rule, or `conflictResolution: Overwrite` in a policy, takes it over";
+
 /// Reasons that are told to a person. Programs are told all of them.
 const REASONS_MAX: usize = 8;
 
@@ -130,10 +136,19 @@ fn placed(known: &Known) -> (String, Vec<Branch>) {
         leaves.extend(against(refused).into_iter().map(str::to_owned));
         branches.push(("not selected".to_owned(), leaves));
     }
-    // Who may not see the cells of others sees at least those that were asked about.
-    let asked: BTreeSet<&str> =
-        chosen.iter().map(|cell| cell.name).chain(refused.iter().map(|one| word(&one["cell"]))).collect();
-    let all = known.cells.len().max(asked.len() + hidden);
+    let all = match known.cells.len() {
+        // Whoever may not see the cells of others sees at least those that were asked about.
+        0 => {
+            chosen
+                .iter()
+                .map(|cell| cell.name)
+                .chain(refused.iter().map(|one| word(&one["cell"])))
+                .collect::<BTreeSet<_>>()
+                .len()
+                + hidden
+        }
+        all => all,
+    };
     (format!("placed in {} of {all} cells", chosen.len()), branches)
 }
 
@@ -339,6 +354,14 @@ placed in 1 of 3 cells
       (rule web)
 ";
         assert_eq!(tree(&known(placement, Vec::new(), cells), Some(34)), expected);
+    }
+
+    #[test]
+    fn an_object_that_is_in_the_way_can_be_adopted() {
+        let placement = json!({ "spec": { "cells": [{ "name": "ams", "because": ["rule web"] }] } });
+        let copies = vec![copy("ams", json!({ "applied": "False", "reason": "Stranger", "message": "it exists" }))];
+        let text = tree(&known(placement, copies, vec![cell("ams", "True")]), None);
+        assert!(text.contains("ams: failed: Stranger") && text.contains("strangers: Adopt"), "{text}");
     }
 
     #[test]

@@ -11,10 +11,13 @@ use ratatui::widgets::{Paragraph, Row as TableRow, Sparkline, Table, Wrap};
 use ratatui::{DefaultTerminal, Frame};
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, IsTerminal};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::Runtime;
 
 const EVERY: Duration = Duration::from_millis(500);
+
+/// Where there is more than this, it is looked at less often: what takes long to tell is not asked for all the time.
+const COPIES_PER_LOOK: usize = 10_000;
 
 /// How much of the past is drawn: two minutes.
 const REMEMBERED: usize = 240;
@@ -45,14 +48,12 @@ pub(super) fn watch(runtime: &Runtime, scene: &mut Scene) -> Result<(), Failure>
 fn follow(terminal: &mut DefaultTerminal, runtime: &Runtime, scene: &mut Scene) -> Result<(), Failure> {
     let mut screen = Screen::default();
     loop {
-        let began = Instant::now();
         match runtime.block_on(scene.look()) {
             Ok(picture) => screen.show(picture),
             Err(error) => screen.trouble = Some(crate::cli::in_one_line(&error)),
         }
         terminal.draw(|frame| screen.draw(frame))?;
-        // A server that takes long to answer is not asked all the time.
-        if event::poll(EVERY.max(began.elapsed()))? && is_end(&event::read()?) {
+        if event::poll(screen.rest())? && is_end(&event::read()?) {
             return Ok(());
         }
     }
@@ -74,6 +75,12 @@ struct Screen {
 }
 
 impl Screen {
+    /// How long to wait before the next look.
+    fn rest(&self) -> Duration {
+        let copies: usize = self.picture.rows.iter().map(|row| row.desired).sum();
+        EVERY * (1 + u32::try_from(copies / COPIES_PER_LOOK).unwrap_or(u32::MAX - 1))
+    }
+
     fn show(&mut self, picture: Picture) {
         self.lags.retain(|name, _| picture.rows.iter().any(|row| row.name == *name));
         for row in &picture.rows {
@@ -236,6 +243,15 @@ mod tests {
         assert_eq!(screen.lags["dfw"].len(), REMEMBERED);
         screen.show(Picture::default());
         assert!(screen.lags.is_empty());
+    }
+
+    #[test]
+    fn a_large_federation_is_looked_at_less_often() {
+        let mut screen = Screen::default();
+        screen.show(example());
+        assert_eq!(screen.rest(), EVERY);
+        screen.picture.rows[0].desired = 100_000;
+        assert_eq!(screen.rest(), EVERY * 11);
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Picture {
             row.applied += usize::from(copy["status"]["applied"] == "True");
             if copy["status"]["applied"] == "False" {
                 row.failed += 1;
-                picture.note(copy, &format!("rejected by {}", row.name), home);
+                picture.note(copy, &format!("failed in {}", row.name), home);
             }
         }
         picture.notes.splice(0..0, rows.values().filter_map(Row::note));
@@ -264,7 +264,7 @@ dfw is not ready: no answer; more may be pending for it
             Picture::of(std::slice::from_ref(&cell), std::slice::from_ref(&placement), &[copy], &Home::default());
         let next = "see: hanse explain job/j -n n";
         assert_eq!(picture.headline(), "1 of 1 cells ready, 1 object placed (1 with problems), 1 failed, 1 pending");
-        assert_eq!(picture.notes(), [format!("Job j: none fits; {next}"), format!("Job j: rejected by a; {next}")]);
+        assert_eq!(picture.notes(), [format!("Job j: none fits; {next}"), format!("Job j: failed in a; {next}")]);
         let many = Picture::of(&[cell], &vec![placement; 30], &[], &Home::default());
         assert_eq!((many.notes().len(), many.notes()[8].as_str()), (9, "and 22 more"));
     }
@@ -285,7 +285,7 @@ dfw is not ready: no answer; more may be pending for it
         assert_eq!(picture.unnamed, BTreeSet::from(["1".to_owned()]));
         home.paths.insert("1".to_owned(), "root:x".to_owned());
         let picture = Picture::of(&[cell], &placements, &copies, &home);
-        let next = "Job j: rejected by a; see: hanse explain job/j";
+        let next = "Job j: failed in a; see: hanse explain job/j";
         assert_eq!(picture.notes(), [format!("{next} --workspace root:x"), next.to_owned()]);
     }
 
