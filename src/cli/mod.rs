@@ -53,8 +53,8 @@ struct Cli {
 enum Command {
     /// Run a server to try things on, with cells in the same process
     ///
-    /// Takes the flags of `hanse serve`. The cells are workspaces of the server, named after cities; workloads placed in
-    /// them only pretend to run.
+    /// The cells are workspaces of the server, named after cities; workloads placed in them only pretend to run. It takes
+    /// all flags of `hanse serve`, of which the most important ones are listed here.
     Dev(Box<DevFlags>),
     /// Run the server until SIGTERM or SIGINT
     ///

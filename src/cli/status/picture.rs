@@ -280,7 +280,7 @@ dfw is not ready: no answer; more may be pending for it
         let placements = [placement("1", "root"), placement("root", "root"), placement("1", "1")];
         let copies = [copy("1", "root"), copy("root", "root"), copy("1", "1")];
         let mut home = Home { id: "root".to_owned(), paths: BTreeMap::new() };
-        let picture = Picture::of(&[cell.clone()], &placements, &copies, &home);
+        let picture = Picture::of(std::slice::from_ref(&cell), &placements, &copies, &home);
         assert_eq!((picture.placed, picture.rows[0].desired, picture.rows[0].failed), (2, 2, 2));
         assert_eq!(picture.unnamed, BTreeSet::from(["1".to_owned()]));
         home.paths.insert("1".to_owned(), "root:x".to_owned());
