@@ -117,7 +117,7 @@ docs-test: $(TOOLS)/kubectl $(TOOLS)/etcd test-tools server $(PYTHON) ## Run eve
 
 book: $(MDBOOK) ## Build the book as HTML, in target/book/html
 	rm -rf $(BOOK) && mkdir -p $(BOOK) && cp -r docs $(BOOK)/source
-	target/tools/bin/mdbook-mermaid install $(BOOK)/source
+	RUST_LOG=warn target/tools/bin/mdbook-mermaid install $(BOOK)/source
 	PATH=$(TOOLS):$$PATH mdbook build $(BOOK)/source --dest-dir $(abspath $(BOOK))/html
 	@echo "the book is in $(BOOK)/html/index.html"
 
