@@ -153,9 +153,18 @@ pub fn in_context(text: &str, context: &str) -> Result<String, KubeconfigError> 
 
 /// The same kubeconfig for another workspace of the same server.
 pub fn in_workspace(text: &str, workspace: &str) -> Result<String, KubeconfigError> {
+    below(text, &format!("/clusters/{workspace}"))
+}
+
+/// The same kubeconfig for the server as a whole: paths say which workspace is meant.
+pub fn of_server(text: &str) -> Result<String, KubeconfigError> {
+    below(text, "")
+}
+
+fn below(text: &str, path: &str) -> Result<String, KubeconfigError> {
     let mut config = tree(text)?;
     let (cluster, _) = current(&config)?;
-    let moved = json!(format!("{}/clusters/{workspace}", base(cluster)));
+    let moved = json!(format!("{}{path}", base(cluster)));
     for entry in config["clusters"].as_array_mut().into_iter().flatten() {
         entry["cluster"]["server"] = moved.clone();
     }
@@ -355,6 +364,8 @@ users: [{name: u, user: {token: t}}]
     fn another_workspace_of_the_same_server_is_a_path_away() {
         let there = read(&in_workspace(&TOKEN.replace(":6443/x", ":6443/clusters/a"), "root").unwrap()).unwrap();
         assert_eq!(there.server.to_string(), "https://10.0.0.1:6443/clusters/root");
+        let whole = read(&of_server(&TOKEN.replace(":6443/x", ":6443/clusters/a")).unwrap()).unwrap();
+        assert_eq!(whole.server.to_string(), "https://10.0.0.1:6443/");
     }
 
     #[test]

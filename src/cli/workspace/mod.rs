@@ -104,20 +104,21 @@ pub(super) fn run(command: Command) -> Result<(), Error> {
 
 /// A server, asked about one workspace at a time.
 struct Hub {
-    kubeconfig: String,
+    line: Line,
 }
 
 impl Hub {
     fn new(flags: &ServerFlags) -> Result<Self, Error> {
-        Ok(Self { kubeconfig: hub::of_server(flags)? })
+        let line = Line::new(&kubeconfig::of_server(&hub::of_server(flags)?)?);
+        Ok(Self { line: line.map_err(cell::Error::Hub)? })
     }
 
     async fn ask(&self, workspace: &str, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Error> {
         let failed = |error: CellError| Error::Server { path: workspace.to_owned(), why: said_by_server(&error) };
-        let line = Line::new(&kubeconfig::in_workspace(&self.kubeconfig, workspace)?).map_err(failed)?;
         let sort = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let body = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
-        Ok(serde_json::from_slice(&line.ask(method, path, sort, body).await.map_err(failed)?)?)
+        let path = format!("/clusters/{workspace}{path}");
+        Ok(serde_json::from_slice(&self.line.ask(method, &path, sort, body).await.map_err(failed)?)?)
     }
 }
 
@@ -176,7 +177,11 @@ async fn write(flags: &Export, to: &Path) -> Result<(usize, usize), Error> {
 }
 
 fn counted(workspaces: usize, objects: usize) -> String {
-    format!("{workspaces} workspace{}, {objects} objects", if workspaces == 1 { "" } else { "s" })
+    format!("{}, {objects} objects", counted_workspaces(workspaces))
+}
+
+fn counted_workspaces(number: usize) -> String {
+    format!("{number} workspace{}", if number == 1 { "" } else { "s" })
 }
 
 /// The names of the workspaces in one.
@@ -212,17 +217,22 @@ async fn import(flags: &Import) -> Result<(), Error> {
     })
     .map_err(failed)?;
     let hub = Hub::new(&flags.hub)?;
-    let bar = progress::bytes("importing", Some(std::fs::metadata(&flags.from)?.len()));
+    let shown = progress::spinner(&format!("creating {}", counted_workspaces(headers.len())));
     let moves = make(&hub, flags, &headers).await?;
     for one in &moves {
         rest(&hub, one, Some("true")).await?;
     }
+    shown.finish_and_clear();
+    let bar = progress::bytes("importing", Some(std::fs::metadata(&flags.from)?.len()));
     let objects = fill(&hub, open()?, &moves, &bar).await?;
-    for one in &moves {
+    bar.finish_and_clear();
+    let shown = progress::spinner("");
+    for (nth, one) in moves.iter().enumerate() {
+        shown.set_message(format!("activating workspace {} of {}", nth + 1, moves.len()));
         rest(&hub, one, None).await?;
     }
-    let missing = look_again(&hub, &moves).await?;
-    bar.finish_and_clear();
+    let missing = look_again(&hub, &moves, &shown).await?;
+    shown.finish_and_clear();
     let lines = || missing.iter().map(|line| format!("{line}\n")).collect::<String>();
     let person = || format!("{}: {}\n{}", flags.path, counted(moves.len(), objects), lines());
     let program = || json!({ "path": flags.path, "workspaces": moves.len(), "objects": objects, "missing": missing });
@@ -238,10 +248,12 @@ const SAID_BY_SERVER: [&str; 3] = [
 ];
 
 /// Has the server say it anew. Returns what is missing here, a line for each.
-async fn look_again(hub: &Hub, moves: &[Move]) -> Result<Vec<String>, Error> {
+async fn look_again(hub: &Hub, moves: &[Move], shown: &ProgressBar) -> Result<Vec<String>, Error> {
     let mut missing = Vec::new();
     for kind in SAID_BY_SERVER {
-        for one in moves {
+        for (nth, one) in moves.iter().enumerate() {
+            let kind_of = kind.rsplit('/').next().unwrap_or_default();
+            shown.set_message(format!("checking {kind_of} of workspace {} of {}", nth + 1, moves.len()));
             let list = hub.ask(&one.new_id, Method::GET, kind, None).await?;
             for name in
                 list["items"].as_array().into_iter().flatten().filter_map(|item| item["metadata"]["name"].as_str())
