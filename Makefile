@@ -14,6 +14,10 @@ FEATURES := --all-features
 TOOLS := $(CURDIR)/target/tools/bin
 DENY := target/tools/bin/cargo-deny
 DENY_VERSION := 0.20.2
+# What makes a book of docs/, and draws its pictures. The pictures need scripts, which are put beside a copy of the pages.
+MDBOOK := target/tools/bin/mdbook target/tools/bin/mdbook-mermaid
+MDBOOK_VERSIONS := mdbook@0.5.4 mdbook-mermaid@0.17.1
+BOOK := $(or $(CARGO_TARGET_DIR),target)/book
 
 # Real Kubernetes programs, and the release they are of: the one that tests/peers/go.mod requires.
 KUBE := $(addprefix $(TOOLS)/,kube-apiserver kube-controller-manager kubectl)
@@ -60,25 +64,25 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces bench-federation bench-build measure \
-	build-tools test-tools tools e2e kcp-quickstart kcp-programs federation federation-three federation-datum federation-join simulation newcomer docs-test docs-reference deploy-test aggregation aggregation-front conformance differential server need-go
+	build-tools test-tools tools e2e kcp-quickstart kcp-programs federation federation-three federation-datum federation-join simulation newcomer docs-test docs-reference book deploy-test aggregation aggregation-front conformance differential server need-go
 
-help: ## Print this index
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build-tools ## Run a federation to try: the server on a store in ./hanse-data (or DATA_DIR=...), and three cells
+run: build-tools ## Build and run a federation to try: a server with its store in ./hanse-data (DATA_DIR=...), and three cells
 	$(CARGO) build --release --workspace --bin hanse $(FEATURES)
 	$(RELEASE)/hanse dev --data-dir $(DATA_DIR)
 
 build: build-tools ## Build the release binary, target/release/hanse
 	$(CARGO) build --release --workspace --bin hanse $(FEATURES)
 
-package: build ## Make a Debian package, target/package/hanse_*.deb
+package: build ## Build a Debian package, target/package/hanse_*.deb
 	deploy/package.sh $(or $(CARGO_TARGET_DIR),target)/release/hanse $(or $(CARGO_TARGET_DIR),target)/package
 
 test: test-tools ## Run every test
 	$(CARGO) test --workspace $(FEATURES)
 
-test-powercut: test-tools ## Cut the power of a running store, 20 times for each engine (POWER_CUTS=...)
+test-powercut: test-tools ## Cut the power of a running store, 20 times per engine (POWER_CUTS=...)
 	DURABILITY_POWER_CUTS=$(POWER_CUTS) $(CARGO) test --package storage $(FEATURES) --test durability -- \
 		powercut --nocapture --test-threads=1
 
@@ -88,58 +92,64 @@ e2e: tools test-tools server $(PYTHON) ## Run real clients (kubectl, Helm, Go, P
 	$(WITH_SERVER) $(CARGO) test --manifest-path tests/clients/rust/Cargo.toml --locked --target-dir $(or $(CARGO_TARGET_DIR),target)/clients
 	$(WITH_SERVER) $(PYTHON) -m unittest discover --start-directory tests/clients/python
 
-kcp-quickstart: $(TOOLS)/kubectl server ## Walk through kcp's quickstart with its kubectl plugins (KCP_PLUGINS=DIR, if they are not on the path)
+kcp-quickstart: $(TOOLS)/kubectl server ## Run kcp's quickstart with its kubectl plugins (KCP_PLUGINS=DIR, if they are not on the path)
 	$(WITH_SERVER) env TOOLS=$(TOOLS) KCP_PLUGINS=$(abspath $(KCP_PLUGINS)) tests/clients/kcp/quickstart.sh
 
-kcp-programs: need-go server ## Run controllers made of kcp's multicluster-provider against the server (KCP_MODFILE=go.mod for other modules)
+kcp-programs: need-go server ## Run controllers built with kcp's multicluster-provider against the server (KCP_MODFILE=go.mod for other modules)
 	$(WITH_SERVER) go -C tests/clients/kcp test -mod=mod $(if $(KCP_MODFILE),-modfile=$(abspath $(KCP_MODFILE))) -count=1 -timeout 5m ./...
 
-federation: tools test-tools server ## Federate objects from the server into a real kube-apiserver, and back out of it
+federation: tools test-tools server ## Place objects in a real kube-apiserver, and remove them again
 	TOOLS=$(TOOLS) CONTROLLERS=namespace-controller tests/peers/with.sh tests/peers/kube.sh sh -c 'CELL=$$KUBECONFIG HANSE=$(HANSE) \
 		exec tests/peers/with.sh "$(HANSE) serve --listen 127.0.0.1:0 --data-dir" tests/federation/cell.sh'
 
-aggregation-front: tools test-tools server $(TOOLS)/sample-apiserver ## Put Kubernetes' sample-apiserver behind the server, and use it through it
+aggregation-front: tools test-tools server $(TOOLS)/sample-apiserver ## Run Kubernetes' sample-apiserver behind the server
 	$(WITH_SERVER) env TOOLS=$(TOOLS) tests/aggregation-front/sample.sh
 
-aggregation: tools test-tools server ## Put the server behind a real kube-apiserver, and use its kinds through that one
+aggregation: tools test-tools server ## Run the server behind a real kube-apiserver
 	TOOLS=$(TOOLS) CONTROLLERS=namespace-controller tests/peers/with.sh tests/aggregation/host.sh env HANSE=$(HANSE) TOOLS=$(TOOLS) \
 		tests/aggregation/behind.sh
 
-newcomer: $(TOOLS)/kubectl build-tools server ## Type what `hanse dev` prints, and try every example
+newcomer: $(TOOLS)/kubectl build-tools server ## Run the commands that `hanse dev` prints, and every example
 	TOOLS=$(TOOLS) HANSE=$(HANSE) python3 tests/newcomer/newcomer.py
 
-docs-test: $(TOOLS)/kubectl $(TOOLS)/etcd test-tools server $(PYTHON) ## Type every command of the book and of the examples, and compare what comes (PAGE=quickstart)
+docs-test: $(TOOLS)/kubectl $(TOOLS)/etcd test-tools server $(PYTHON) ## Run every command of the book and the examples, and compare the output (PAGE=quickstart)
 	TOOLS=$(TOOLS) HANSE=$(HANSE) $(PYTHON) tests/newcomer/docs.py $(PAGE)
 
-docs-reference: build-tools ## Write the reference of the book anew, from the definitions of our own kinds
+book: $(MDBOOK) ## Build the book as HTML, in target/book/html
+	rm -rf $(BOOK) && mkdir -p $(BOOK) && cp -r docs $(BOOK)/source
+	RUST_LOG=warn target/tools/bin/mdbook-mermaid install $(BOOK)/source
+	PATH=$(TOOLS):$$PATH mdbook build $(BOOK)/source --dest-dir $(abspath $(BOOK))/html
+	@echo "the book is in $(BOOK)/html/index.html"
+
+docs-reference: build-tools ## Update the reference in the book from the definitions of our kinds and the help of the commands
 	DOCS_REFERENCE=write $(CARGO) test --workspace $(FEATURES) --test all docs::the_reference
 
-deploy-test: $(addprefix $(TOOLS)/,kubectl kube-apiserver etcd) test-tools server ## Hold the chart and the kustomization against a real kube-apiserver, and their flags against the server
+deploy-test: $(addprefix $(TOOLS)/,kubectl kube-apiserver etcd) test-tools server ## Check the Helm chart and the kustomization with a real kube-apiserver, and their flags with the server
 	TOOLS=$(TOOLS) tests/peers/with.sh tests/peers/kube.sh env HANSE=$(HANSE) TOOLS=$(TOOLS) tests/deploy/deploy.sh
 
-federation-three: tools test-tools server ## Federate into three real kube-apiservers from a server that is killed again and again (RACES=1000 KILLS=5)
+federation-three: tools test-tools server ## Place objects in three real kube-apiservers from a server that is killed repeatedly (RACES=1000 KILLS=5)
 	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/three.sh
 
 federation-datum: tools test-tools server ## Run a platform of projects and cities on three real kube-apiservers (RACES=1000)
 	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/datum.sh
 
-federation-join: tools test-tools server ## Let three real kube-apiservers join, die and leave, and reach through to them
+federation-join: tools test-tools server ## Join three real kube-apiservers, kill one, reach them through the server, and remove them
 	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/join.sh
 
-simulation: build-tools ## Simulate the federation with cells that fail, 1000 times over (SEEDS=1000)
+simulation: build-tools ## Simulate the federation with failing cells, for 1000 seeds (SEEDS=1000)
 	SIMULATION_SEEDS=$(SEEDS) $(CARGO) test --release $(FEATURES) --test all simulation -- --nocapture
 
-conformance: tools test-tools $(SUITE) server ## Run Kubernetes' own conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
+conformance: tools test-tools $(SUITE) server ## Run Kubernetes' conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
 	go -C tests/conformance build -o $(TOOLS)/conformance .
 	$(WITH_SERVER) $(TOOLS)/conformance -names tests/conformance/tier-$(TIER).txt -skip tests/conformance/skip.txt -procs $(PROCS) -tools $(TOOLS) \
 		-report $(CURDIR)/target/conformance $(if $(filter a,$(TIER)),-bare)
 
-differential: tools test-tools server ## Ask Hanse and a real kube-apiserver the same, and compare the answers (TOPIC=apply,watches)
+differential: tools test-tools server ## Send the same requests to Hanse and a real kube-apiserver, and compare the answers (TOPIC=apply,watches)
 	go -C tests/differential build -trimpath -o $(TOOLS)/differential .
 	TOOLS=$(TOOLS) CONTROLLERS=$(UPKEEP) tests/peers/with.sh tests/peers/kube.sh sh -c 'exec tests/peers/with.sh "$(SERVER)" \
 		$(TOOLS)/differential -kube "$$KUBECONFIG" -folder tests/differential -topic "$(TOPIC)"'
 
-check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of the house
+check: build-tools $(DENY) ## Check formatting, lints, dependencies and the architecture
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) -- -D warnings
 	$(DENY) --workspace check bans licenses sources
@@ -148,7 +158,7 @@ check: build-tools $(DENY) ## Check form, lints, dependencies and the rules of t
 fmt: ## Format everything
 	$(CARGO) fmt --all
 
-generate: need-go ## Write the table of built-in kinds, and what tests compare with, from the Go modules that define them (needs Go)
+generate: need-go ## Generate the table of built-in kinds and the test vectors from Kubernetes' Go modules (needs Go)
 	cd openapi/generate && go run . write
 	cd openapi/generate && go run ./documents > ../tests/go/documents.txt
 	cd openapi/generate/defaults && go run . write
@@ -179,32 +189,32 @@ bench-api: tools test-tools bench-build ## Measure the server against a real kub
 bench-extend: tools test-tools bench-build ## Measure custom resources and apply against a real kube-apiserver; BENCH=--quick for a first look
 	TOOLS=$(TOOLS) $(RELEASE)/bench-extend $(BENCH)
 
-bench-auth: bench-build ## Measure what it costs that every request is looked at; BENCH=--quick for a first look
+bench-auth: bench-build ## Measure the cost of authentication and authorization; BENCH=--quick for a first look
 	$(RELEASE)/bench-auth $(BENCH)
 
-bench-isolation: bench-build ## Measure what a flood of one workspace costs another; fails if that is too much. BENCH=--quick for a first look
+bench-isolation: bench-build ## Measure how much a flood in one workspace slows down another, and fail if it is too much; BENCH=--quick for a first look
 	$(RELEASE)/bench-isolation $(BENCH)
 
-bench-workspaces: bench-build ## Measure what workspaces cost, up to 100,000 of them; BENCH=--quick for a first look, BENCH=--numbers=10000,100000,1000,1000 for others
+bench-workspaces: bench-build ## Measure the cost of up to 100,000 workspaces; BENCH=--quick for a first look, BENCH=--numbers=10000,100000,1000,1000 for others
 	$(RELEASE)/bench-workspaces $(BENCH)
 
-bench-federation: tools test-tools bench-build ## Measure how objects get into cells and statuses back out of them; BENCH=--quick for a first look
+bench-federation: tools test-tools bench-build ## Measure how fast objects reach cells and statuses come back; BENCH=--quick for a first look
 	TOOLS=$(TOOLS) $(RELEASE)/bench-federation $(BENCH)
 
 # As for `make run`, so that dependencies are built once: each alone would want them with other features.
 bench-build: build-tools
 	$(CARGO) build --release --workspace $(FEATURES)
 
-measure: build-tools ## Print how large files and functions are, and how much of it is tests
+measure: build-tools ## Print the sizes of files and functions, and the share of tests
 	@$(CARGO) test --quiet --workspace $(FEATURES) --test all architecture::sizes -- --nocapture
 
-build-tools: ## Get what building needs, from Debian packages
+build-tools: ## Install what building needs, from Debian packages
 	$(call get,$(BUILD_TOOLS))
 
-test-tools: build-tools ## Get what testing needs besides
+test-tools: build-tools ## Install what testing needs as well
 	$(call get,$(TEST_TOOLS))
 
-tools: $(KUBE) $(TOOLS)/etcd ## Build the real Kubernetes programs that tests need, in target/tools/bin (needs Go)
+tools: $(KUBE) $(TOOLS)/etcd ## Build the Kubernetes programs that tests need, in target/tools/bin (needs Go)
 
 $(PYTHON):
 	python3 -m venv $(PYTHON_DIR)
@@ -238,6 +248,11 @@ server: build-tools
 # Unoptimised: it runs for a second; building it is what costs.
 $(DENY):
 	$(CARGO) install cargo-deny --version $(DENY_VERSION) --locked --debug --root target/tools
+
+# Unoptimised, too: a book is made in seconds.
+$(MDBOOK) &:
+	$(CARGO) install $(MDBOOK_VERSIONS) --locked --debug --root target/tools
+	touch $(MDBOOK)
 
 # Installs the packages of whatever is missing, and fails with the name of any that is missing then.
 define get

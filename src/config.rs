@@ -72,27 +72,31 @@ pub enum FileError {
 /// The flags of `hanse serve`.
 #[derive(Args, Clone, Debug)]
 pub struct ServeFlags {
-    /// What keeps the data
+    /// The storage engine
     #[arg(long, value_enum, default_value_t = StorageKind::Log)]
     pub storage: StorageKind,
-    /// The directory of the store, the certificates and admin.kubeconfig; made if there is none
+    /// The directory for the store, the certificates and admin.kubeconfig; created if missing
     #[arg(long, value_name = "DIR")]
     pub data_dir: PathBuf,
-    /// The address that is listened on; port 0 means any that is free
+    /// The address to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6443")]
     pub listen: SocketAddr,
-    /// A name or address besides its own that clients reach the server by; may be given several times
+    /// A further DNS name or IP address for the server's certificate; can be repeated
     #[arg(long = "tls-san", value_name = "NAME")]
     pub tls_san: Vec<String>,
-    /// How long a superseded version stays readable
+    /// How long older versions of objects stay readable
     #[arg(long, value_name = "SECONDS", default_value_t = HistoryBounds::default().age_max.as_secs())]
     pub history_secs_max: u64,
-    /// How much memory superseded versions may take
+    /// How much memory older versions of objects may take
     #[arg(long, value_name = "BYTES", default_value_t = HistoryBounds::default().bytes_max)]
     pub history_bytes_max: usize,
-    /// The largest value that is accepted
+    /// The size of the largest object that is accepted
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().value_bytes_max)]
     pub value_bytes_max: usize,
+    /// Treat Karmada policies exactly as Karmada 1.18 does, where that does harm: a workload that fits no cluster any more
+    /// is deleted from all of them, and a spread constraint without maxGroups fits none
+    #[arg(long)]
+    pub karmada_hazards: bool,
     #[command(flatten)]
     pub authentication: AuthenticationFlags,
     #[command(flatten)]
@@ -105,10 +109,6 @@ pub struct ServeFlags {
     pub keys: KeyFlags,
     #[command(flatten)]
     pub limits: LimitFlags,
-    /// Let policies of Karmada do harm where they do in Karmada 1.18: a workload that fits nowhere is deleted everywhere,
-    /// and a spread constraint without maxGroups fits nothing
-    #[arg(long)]
-    pub karmada_hazards: bool,
     #[cfg(feature = "etcd")]
     #[command(flatten)]
     pub etcd: EtcdFlags,
@@ -117,20 +117,21 @@ pub struct ServeFlags {
 /// Where `--storage etcd` finds its etcd.
 #[cfg(feature = "etcd")]
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "etcd")]
 pub struct EtcdFlags {
-    /// The URLs of one etcd, separated by commas
+    /// The URLs of the etcd cluster, separated by commas
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     pub etcd_endpoints: Vec<String>,
-    /// What every key in etcd begins with; servers with the same prefix share one store
+    /// The prefix of all keys in etcd; servers with the same prefix share one store
     #[arg(long, value_name = "PREFIX", default_value = "/hanse/")]
     pub etcd_prefix: String,
-    /// The authority that signed etcd's certificates (PEM)
+    /// The CA of etcd's certificate (PEM)
     #[arg(long, value_name = "FILE")]
     pub etcd_ca: Option<PathBuf>,
-    /// Our certificate, if etcd wants one (PEM)
+    /// The client certificate for etcd (PEM)
     #[arg(long, value_name = "FILE", requires = "etcd_key", requires = "etcd_ca")]
     pub etcd_cert: Option<PathBuf>,
-    /// The key of our certificate (PEM)
+    /// The key of the client certificate for etcd (PEM)
     #[arg(long, value_name = "FILE", requires = "etcd_cert")]
     pub etcd_key: Option<PathBuf>,
 }
@@ -139,13 +140,13 @@ pub struct EtcdFlags {
 pub enum StorageKind {
     /// The embedded default
     Log,
-    /// Embedded; what is overwritten again and again stays on the disk
+    /// Embedded; takes more disk where the same objects are overwritten often
     Fjall,
     /// Embedded, slower
     Sled,
-    /// Nothing on disk: everything ends with the process
+    /// Nothing on disk: all data is lost when the server stops
     Memory,
-    /// Shared by several servers: --etcd-endpoints says where
+    /// An etcd cluster, shared by several servers (--etcd-endpoints)
     #[cfg(feature = "etcd")]
     Etcd,
 }
@@ -217,7 +218,7 @@ fn in_pod() -> Result<Endpoint, FileError> {
     let dir = PathBuf::from("/var/run/secrets/kubernetes.io/serviceaccount");
     let wrong = |why: &str| FileError::Wrong { path: dir.clone(), why: why.to_owned() };
     let host = std::env::var("KUBERNETES_SERVICE_HOST");
-    let host = host.map_err(|_| wrong("this is no pod; name a kubeconfig of the host"))?;
+    let host = host.map_err(|_| wrong("not running in a pod; give a kubeconfig of the host"))?;
     let port = std::env::var("KUBERNETES_SERVICE_PORT").unwrap_or_else(|_| "443".to_owned());
     let host = if host.contains(':') { format!("[{host}]") } else { host };
     let ca = dir.join("ca.crt");
@@ -227,10 +228,19 @@ fn in_pod() -> Result<Endpoint, FileError> {
     Ok(Endpoint { ca: Some(authorities.into()), identity: Some(Arc::new(identity)), ..at })
 }
 
-/// Where a client finds its server when nobody says: what the variable names that Kubernetes' own clients read.
-pub fn kubeconfig() -> Option<PathBuf> {
-    let named = std::env::var_os("KUBECONFIG").filter(|named| !named.is_empty())?;
-    std::env::split_paths(&named).next()
+/// Where a client finds its server when nobody says, as Kubernetes' own clients do: in the files that a variable names, or
+/// in the one in the home directory, if it is there.
+pub fn kubeconfigs() -> Vec<PathBuf> {
+    if let Some(named) = std::env::var_os("KUBECONFIG").filter(|named| !named.is_empty()) {
+        return std::env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()).collect();
+    }
+    let home = std::env::home_dir().map(|home| home.join(".kube/config"));
+    home.filter(|path| path.exists()).into_iter().collect()
+}
+
+/// Whether what is written to a terminal may be coloured: <https://no-color.org>.
+pub fn colour_is_welcome() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// How this program was called: a person can call it so again.

@@ -38,13 +38,13 @@ pub enum CredentialsError {
     Pem(#[from] pem::Error),
     #[error("a certificate cannot be used")]
     Tls(#[from] tokio_rustls::rustls::Error),
-    #[error("the authority of clients cannot be used")]
+    #[error("the client CA cannot be used")]
     Clients(#[from] VerifierBuilderError),
     #[error(transparent)]
     Tokens(#[from] KeyError),
-    #[error("no server has been started here: cannot read {}", .path.display())]
+    #[error("no server has run in this directory yet: cannot read {}", .path.display())]
     NoServer { path: PathBuf, source: std::io::Error },
-    #[error("{} does not say where the server is; use --server", .path.display())]
+    #[error("{} does not name the server; use --server", .path.display())]
     Unsaid { path: PathBuf },
 }
 
@@ -271,7 +271,7 @@ mod tests {
             lasts: Duration::from_secs(3600),
         };
         let early = kubeconfig_for(dir.path(), &client, &ambient).unwrap_err();
-        assert!(early.to_string().contains("no server has been started here"), "{early}");
+        assert!(early.to_string().contains("no server has run in this directory"), "{early}");
         let server = Credentials::open(dir.path(), &[], Authorities::default(), &ambient).unwrap();
         server.write_kubeconfig("0.0.0.0:6443".parse().unwrap()).unwrap();
         let made = kubeconfig_for(dir.path(), &client, &ambient).unwrap();

@@ -66,27 +66,27 @@ pub struct Server {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("the server cannot start{}", otherwise(.0))]
+    #[error("cannot start the server{}", otherwise(.0))]
     Storage(#[from] OpenError),
     #[error("opening the store was interrupted")]
     Interrupted(#[from] tokio::task::JoinError),
     #[error("cannot listen on {address}: {why}{}", instead(why))]
     Listen { address: SocketAddr, why: io::Error },
-    #[error("the server has nothing to prove itself with")]
+    #[error("cannot set up the server's certificates and keys")]
     Credentials(#[from] CredentialsError),
-    #[error("nothing could be written down")]
+    #[error("cannot set up the audit log")]
     Audit(#[from] FileError),
-    #[error("nobody could be recognised")]
+    #[error("invalid authentication settings")]
     Authentication(#[from] AuthenticationError),
-    #[error("nobody could decide what people may do")]
+    #[error("invalid authorization settings")]
     Authorization(#[from] AuthorizationError),
-    #[error("the host cannot be asked: {0}")]
+    #[error("cannot query the host: {0}")]
     Host(String),
-    #[error("nothing could be sealed")]
+    #[error("cannot set up encryption at rest")]
     Encryption(#[source] FileError),
-    #[error("the host cannot be found")]
+    #[error("cannot connect to the host")]
     NoHost(#[source] FileError),
-    #[error("the first objects could not be made")]
+    #[error("cannot create the initial objects")]
     Bootstrap(#[from] ApiError),
 }
 
@@ -94,10 +94,10 @@ pub enum StartError {
 fn instead(why: &io::Error) -> &'static str {
     match why.kind() {
         io::ErrorKind::AddrInUse => {
-            "; is another server running? `--listen 127.0.0.1:0` takes a port that is free, and needs a --data-dir of its own"
+            "; is another server running? `--listen 127.0.0.1:0` picks a free port; a second server needs its own --data-dir"
         }
-        io::ErrorKind::PermissionDenied => "; ports below 1024 are kept for root: `--listen ADDRESS:6443`",
-        io::ErrorKind::AddrNotAvailable => "; this machine has no such address: `--listen 127.0.0.1:6443`",
+        io::ErrorKind::PermissionDenied => "; ports below 1024 need root: try `--listen ADDRESS:6443`",
+        io::ErrorKind::AddrNotAvailable => "; this machine does not have that address: try `--listen 127.0.0.1:6443`",
         _ => "",
     }
 }
@@ -105,7 +105,7 @@ fn instead(why: &io::Error) -> &'static str {
 /// The flags that open a store which these did not.
 fn otherwise(error: &OpenError) -> String {
     match error {
-        OpenError::OtherBackend { found, .. } => format!(" like this, but with --storage {found}"),
+        OpenError::OtherBackend { found, .. } => format!(" without --storage {found}"),
         OpenError::InUse { .. } => " with this --data-dir".to_owned(),
         _ => String::new(),
     }

@@ -8,20 +8,21 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Sign tokens of service accounts with a new key from now on
+    /// Sign service account tokens with a new key from now on
     ///
-    /// A running server notices within seconds. Tokens of former keys are accepted, and the keys published, until
-    /// `hanse credentials retire`. Certificates need no command: they are renewed before they end.
+    /// A running server picks up the key within seconds. Tokens signed with older keys stay valid, and those keys stay
+    /// published, until `hanse credentials retire`. Certificates need no command: the server renews them before they
+    /// expire.
     Rotate(Dir),
-    /// Accept tokens of former keys no more
+    /// Stop accepting tokens signed with older keys
     ///
-    /// Wait after `rotate` until everybody has a new token: an hour, if nobody asks for longer ones.
+    /// After `rotate`, wait until every client has a new token: an hour, unless somebody requests longer-lived ones.
     Retire(Dir),
 }
 
 #[derive(Args, Debug)]
 pub(super) struct Dir {
-    /// The directory of the server
+    /// The data directory of the server
     #[arg(long, value_name = "DIR")]
     data_dir: PathBuf,
 }
@@ -30,7 +31,7 @@ pub(super) struct Dir {
 pub(super) enum Error {
     #[error(transparent)]
     Certs(#[from] certs::Error),
-    #[error("the answer could not be written")]
+    #[error("cannot write the output")]
     Answer(#[from] std::io::Error),
 }
 
@@ -38,11 +39,11 @@ pub(super) fn run(command: Command) -> Result<(), Error> {
     match command {
         Command::Rotate(Dir { data_dir }) => {
             credentials::rotate_token_key(&data_dir, &Ambient::real())?;
-            Ok(answer("tokens are signed with a new key\n")?)
+            Ok(answer("service account tokens are now signed with a new key\n")?)
         }
         Command::Retire(Dir { data_dir }) => {
             let retired = credentials::retire_token_keys(&data_dir)?;
-            Ok(answer(&format!("accepted no more: {retired} former key{}\n", if retired == 1 { "" } else { "s" }))?)
+            Ok(answer(&format!("retired {retired} older key{}\n", if retired == 1 { "" } else { "s" }))?)
         }
     }
 }

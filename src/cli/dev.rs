@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// What there is to place.
 const EXAMPLE: &str = include_str!("../../examples/two-cities/web.yaml");
 
+/// The cells that it goes to, if they are there.
+const EXAMPLE_CELLS: [&str; 2] = ["dfw", "ams"];
+
 pub(super) fn run(config: Config, scale: Scale) -> Result<(), Box<dyn Error>> {
     runtime()?.block_on(serve(config, scale))
 }
@@ -21,14 +24,15 @@ pub(super) fn run(config: Config, scale: Scale) -> Result<(), Box<dyn Error>> {
 async fn serve(config: Config, scale: Scale) -> Result<(), Box<dyn Error>> {
     let signals = Signals::new()?;
     let dir = std::path::absolute(&config.data_dir)?;
-    let working = progress::spinner("opening the store");
+    let working = progress::spinner("starting the server");
     let server = Server::start(config).await?;
-    working.set_message(format!("making {} cells and {} projects", scale.cells, scale.projects));
+    working.set_message(format!("creating {} cells and {} projects", scale.cells, scale.projects));
     let shown = server.demonstrate(scale).await?;
     working.finish_and_clear();
     let files = Files::write(&dir, &std::fs::read_to_string(server.kubeconfig())?, &shown)?;
-    let colour = io::stdout().is_terminal();
-    answer(&greeting(&format!("https://{}", server.address()), &shown, &files, colour))?;
+    let colour = io::stdout().is_terminal() && config::colour_is_welcome();
+    let url = format!("https://{}", server.address());
+    answer(&greeting(&url, &shown, &files, Look { colour, projects: scale.projects > 0 }))?;
     signals.any().await;
     server.stop().await;
     Ok(())
@@ -54,8 +58,14 @@ impl Files {
     }
 }
 
-fn greeting(url: &str, shown: &Shown, files: &Files, colour: bool) -> String {
-    let (bold, plain) = if colour { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+/// How the greeting looks, and whether there are projects to look at.
+struct Look {
+    colour: bool,
+    projects: bool,
+}
+
+fn greeting(url: &str, shown: &Shown, files: &Files, Look { colour, projects }: Look) -> String {
+    let (bold, dim, plain) = if colour { ("\x1b[1m", "\x1b[2m", "\x1b[0m") } else { ("", "", "") };
     let names: Vec<&str> = shown.cells.iter().map(|(name, _)| name.as_str()).collect();
     let cells = match names.as_slice() {
         [] => "no cells".to_owned(),
@@ -65,19 +75,25 @@ fn greeting(url: &str, shown: &Shown, files: &Files, colour: bool) -> String {
     let first = names.first().unwrap_or(&"root");
     let (kubeconfig, example) = (files.kubeconfig.display(), files.example.display());
     let program = files.program.display();
-    let steps = [
-        (format!("export KUBECONFIG={kubeconfig}"), ""),
-        ("kubectl get cells".to_owned(), "where things can go"),
-        (format!("kubectl apply -f {example}"), "a Deployment, and the rule that runs it in dfw and ams"),
-        (format!("{program} explain deployment/web"), "what was decided, and why"),
-        (format!("kubectl --context {first} get deployments"), "what a cell has of it"),
+    let there: Vec<&str> = EXAMPLE_CELLS.into_iter().filter(|cell| names.contains(cell)).collect();
+    let there = if there.is_empty() { EXAMPLE_CELLS.join(" and ") } else { there.join(" and ") };
+    let mut steps = vec![
+        ("Talk to this server".to_owned(), format!("export KUBECONFIG={kubeconfig}")),
+        ("List the cells".to_owned(), "kubectl get cells".to_owned()),
+        (format!("Create a Deployment, and a rule that runs it in {there}"), format!("kubectl apply -f {example}")),
+        ("See where it was placed, and why".to_owned(), format!("{program} explain deployment/web")),
+        (format!("Look into cell {first}"), format!("kubectl --context {first} get deployments")),
+        ("See how all cells are doing".to_owned(), format!("{program} status")),
     ];
-    let mut text = format!("{bold}Hanse is ready:{plain} {url}, with {cells}.\n\nTry this in another terminal:\n\n");
-    for (step, about) in steps {
-        let about = if about.is_empty() { String::new() } else { format!("   # {about}") };
-        let _ = writeln!(text, "  {bold}{step}{plain}{about}");
+    if projects {
+        let about = "See what the projects have in the cells of the platform".to_owned();
+        steps.push((about, format!("{program} status --context root")));
     }
-    text.push_str("\nCtrl-C stops it; what was made is there again next time.\n");
+    let mut text = format!("{bold}Hanse is ready:{plain} {url}, with {cells}.\n\nTry this in another terminal:\n\n");
+    for (about, step) in steps {
+        let _ = writeln!(text, "  {dim}# {about}{plain}\n  {bold}{step}{plain}");
+    }
+    text.push_str("\nCtrl-C stops the server; the next `hanse dev` continues where it stopped.\n");
     text
 }
 
@@ -91,21 +107,30 @@ mod tests {
             Files { kubeconfig: "/d/dev.kubeconfig".into(), example: "/d/two.yaml".into(), program: "hanse".into() };
         let cell = |name: &str| (name.to_owned(), format!("root:cells:{name}"));
         let shown = Shown { cells: vec![cell("dfw"), cell("ams")], ids: Vec::new() };
-        let text = greeting("https://127.0.0.1:6443", &shown, &files, false);
+        let plain = Look { colour: false, projects: false };
+        let text = greeting("https://127.0.0.1:6443", &shown, &files, plain);
         let expected = "\
 Hanse is ready: https://127.0.0.1:6443, with cells dfw, ams.
 
 Try this in another terminal:
 
+  # Talk to this server
   export KUBECONFIG=/d/dev.kubeconfig
-  kubectl get cells   # where things can go
-  kubectl apply -f /d/two.yaml   # a Deployment, and the rule that runs it in dfw and ams
-  hanse explain deployment/web   # what was decided, and why
-  kubectl --context dfw get deployments   # what a cell has of it
+  # List the cells
+  kubectl get cells
+  # Create a Deployment, and a rule that runs it in dfw and ams
+  kubectl apply -f /d/two.yaml
+  # See where it was placed, and why
+  hanse explain deployment/web
+  # Look into cell dfw
+  kubectl --context dfw get deployments
+  # See how all cells are doing
+  hanse status
 
-Ctrl-C stops it; what was made is there again next time.
+Ctrl-C stops the server; the next `hanse dev` continues where it stopped.
 ";
         assert_eq!(text, expected);
-        assert!(greeting("", &shown, &files, true).contains("\x1b[1mkubectl get cells\x1b[0m"));
+        let bright = greeting("", &shown, &files, Look { colour: true, projects: true });
+        assert!(bright.contains("\x1b[1mkubectl get cells\x1b[0m") && bright.contains("status --context root"));
     }
 }

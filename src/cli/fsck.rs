@@ -3,7 +3,8 @@
 //! The server works on while it is looked at, so only what is found twice in a row is told.
 
 use super::cell::everywhere::{self, Everywhere};
-use super::cell::{Error, HubFlags, hub};
+use super::cell::{Error, ServerFlags, hub};
+use super::output::Form;
 use super::{answer, progress};
 use crate::fleet::api::{CellApi, CellResource};
 use crate::fleet::{self, kubeconfig, remote};
@@ -12,9 +13,8 @@ use crate::syncer::mark;
 use apiserver::object::Object;
 use clap::Args;
 use indicatif::ProgressBar;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +24,9 @@ const SECOND_LOOK: Duration = Duration::from_secs(2);
 #[derive(Args, Debug)]
 pub(super) struct Flags {
     #[command(flatten)]
-    hub: HubFlags,
+    form: Form,
+    #[command(flatten)]
+    server: ServerFlags,
 }
 
 /// Why nothing can be said, or what is wrong.
@@ -32,40 +34,53 @@ pub(super) struct Flags {
 pub(super) enum Failure {
     #[error(transparent)]
     Looking(#[from] Error),
-    #[error("{0} things are not as they should be")]
+    #[error("{} found", problems(.0))]
     Findings(usize),
     #[error(transparent)]
     Answer(#[from] std::io::Error),
 }
 
+fn problems(number: &usize) -> String {
+    format!("{number} problem{}", if *number == 1 { "" } else { "s" })
+}
+
 pub(super) fn run(flags: &Flags) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let findings = runtime.block_on(look_twice(flags))?;
-    let mut text = String::new();
-    for finding in &findings {
-        let _ = writeln!(text, "{finding}");
-    }
-    if findings.is_empty() {
-        text.push_str("everything is as recorded\n");
-    }
-    answer(&text)?;
+    answer(&flags.form.write(|| listed(&findings), || report(&findings)))?;
     if findings.is_empty() { Ok(()) } else { Err(Failure::Findings(findings.len())) }
 }
 
+fn listed(findings: &BTreeSet<Finding>) -> String {
+    match findings.is_empty() {
+        true => "no problems found: the cells hold what is recorded\n".to_owned(),
+        false => findings.iter().map(|finding| format!("{finding}\n")).collect(),
+    }
+}
+
+fn report(findings: &BTreeSet<Finding>) -> Value {
+    let one = |finding: &Finding| {
+        let told = finding.to_string();
+        let (problem, what) = told.split_once(": ").unwrap_or(("", &told));
+        json!({ "problem": problem, "what": what })
+    };
+    json!({ "problems": findings.iter().map(one).collect::<Vec<Value>>() })
+}
+
 async fn look_twice(flags: &Flags) -> Result<BTreeSet<Finding>, Error> {
-    let shown = progress::spinner("reading what is recorded");
-    let found = compare(&flags.hub, &shown).await;
+    let shown = progress::spinner("reading the records");
+    let found = compare(&flags.server, &shown).await;
     shown.finish_and_clear();
     found
 }
 
-async fn compare(flags: &HubFlags, shown: &ProgressBar) -> Result<BTreeSet<Finding>, Error> {
+async fn compare(flags: &ServerFlags, shown: &ProgressBar) -> Result<BTreeSet<Finding>, Error> {
     let looker = Looker::new(flags).await?;
     let first = audit(&looker.look(shown).await?);
     if first.is_empty() {
         return Ok(first);
     }
-    shown.set_message(format!("{} differences; looking again in case they are on their way", first.len()));
+    shown.set_message(format!("{} differences; checking them again", first.len()));
     tokio::time::sleep(SECOND_LOOK).await;
     let second = audit(&looker.look(shown).await?);
     Ok(first.intersection(&second).cloned().collect())
@@ -78,8 +93,8 @@ struct Looker {
 }
 
 impl Looker {
-    async fn new(flags: &HubFlags) -> Result<Self, Error> {
-        let kubeconfig = hub::kubeconfig(flags)?;
+    async fn new(flags: &ServerFlags) -> Result<Self, Error> {
+        let kubeconfig = hub::of_server(flags)?;
         let root = remote(&kubeconfig::in_workspace(&kubeconfig, "root")?).map_err(Error::Hub)?;
         let system = root.get(&hub::namespace("kube-system")).await.map_err(Error::Hub)?.unwrap_or_default();
         let owner = system["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
@@ -97,7 +112,7 @@ impl Looker {
         let cells = everywhere.list(&hub::cells()).await?;
         for (at, cell) in cells.iter().enumerate() {
             let name = cell.object["metadata"]["name"].as_str().unwrap_or_default();
-            shown.set_message(format!("looking into cell {name}, {} of {}", at + 1, cells.len()));
+            shown.set_message(format!("checking cell {name}, {} of {}", at + 1, cells.len()));
             let found = match self.connect(&everywhere, cell).await {
                 Ok(api) => self.marked(&*api).await.ok(),
                 Err(_) => None,
@@ -145,4 +160,20 @@ fn found(resource: &CellResource, object: &Value) -> Found {
     let source = object["metadata"]["annotations"][mark::SOURCE_UID].as_str().unwrap_or_default().to_owned();
     let place = [resource.group.clone(), resource.plural.clone(), meta("namespace"), meta("name")];
     Found { place, uid: meta("uid"), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_are_told_to_people_and_to_programs() {
+        assert!(listed(&BTreeSet::new()).starts_with("no problems found"));
+        let findings = BTreeSet::from([Finding::Silent { cell: "a".to_owned() }]);
+        assert_eq!(listed(&findings), "silent: cell a does not answer\n");
+        let expected = json!({ "problems": [{ "problem": "silent", "what": "cell a does not answer" }] });
+        assert_eq!(report(&findings), expected);
+        assert_eq!(report(&BTreeSet::new()), json!({ "problems": [] }));
+        assert_eq!(Failure::Findings(1).to_string(), "1 problem found");
+    }
 }

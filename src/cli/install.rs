@@ -15,30 +15,32 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Print what a host kube-apiserver needs to have this server behind it, for `kubectl apply -f -`
+    /// Print the manifests a host kube-apiserver needs to run this server behind it, for `kubectl apply -f -`
     ///
-    /// Namespace, service account and its roles, service, and an APIService for each version of our own kinds.
+    /// They are a namespace, a service account with its roles, a service, and an APIService for each version of Hanse's API
+    /// groups.
     Apiservice(Flags),
 }
 
 #[derive(Args, Debug)]
 pub(super) struct Flags {
-    /// The directory of the server, whose authority the host has to believe; made if there is none
+    /// The data directory of the server, whose CA the host will trust; created if missing
     #[arg(long, value_name = "DIR")]
     data_dir: PathBuf,
-    /// The namespace in the host
+    /// The namespace on the host
     #[arg(long, default_value = SERVICE_NAMESPACE)]
     namespace: String,
-    /// The service in it; the server's certificate has to be for NAME.NAMESPACE.svc (--tls-san of `hanse serve`)
+    /// The service on the host; the server's certificate must be for NAME.NAMESPACE.svc (`hanse serve --tls-san`)
     #[arg(long, value_name = "NAME", default_value = SERVICE)]
     service_name: String,
-    /// Where the server is, if it is no pod of the host: an address that the host reaches, and no loopback one
+    /// The address of the server if it is not a pod of the host; the host must be able to reach it
     #[arg(long, value_name = "IP:PORT")]
     external_address: Option<SocketAddr>,
-    /// The port on which pods of the server listen
+    /// The port the server's pods listen on
     #[arg(long, value_name = "PORT", default_value_t = 6443)]
     target_port: u16,
-    #[arg(long, value_enum, default_value_t = Output::Yaml)]
+    /// Output format
+    #[arg(long, short, value_name = "FORMAT", value_enum, default_value_t = Output::Yaml)]
     output: Output,
 }
 
@@ -51,7 +53,7 @@ enum Output {
 pub(super) fn run(command: Command) -> Result<(), Box<dyn Error>> {
     let Command::Apiservice(flags) = command;
     if flags.external_address.is_some_and(|at| at.ip().is_loopback() || at.ip().is_unspecified()) {
-        return Err("--external-address has to be one that the host reaches, and no loopback address".into());
+        return Err("--external-address must be an address that the host can reach, not a loopback address".into());
     }
     let authority = credentials::authority_of(&flags.data_dir, &Ambient::real())?;
     let all = manifests(&flags, &authority, &server::offered());

@@ -9,34 +9,34 @@ use std::time::Duration;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Issue a certificate, and write the kubeconfig to use it with
+    /// Issue a client certificate and write a kubeconfig that uses it
     ///
-    /// It is signed with the key in DIR, so this is for whoever runs the server. What the user may do is for the roles and
-    /// bindings of each workspace to say.
+    /// The certificate is signed with the key in DIR, so only whoever runs the server can do this. What the user may do
+    /// is up to the roles and bindings of each workspace.
     Create(Create),
 }
 
 #[derive(Args, Debug)]
 pub(super) struct Create {
-    /// The directory of the server
+    /// The data directory of the server
     #[arg(long, value_name = "DIR")]
     data_dir: PathBuf,
-    /// Who it is for
+    /// The name of the user
     #[arg(long, value_name = "NAME")]
     user: String,
-    /// A group that they are in; may be given several times
+    /// A group the user belongs to; can be repeated
     #[arg(long = "group", value_name = "NAME")]
     groups: Vec<String>,
-    /// The workspace that they are in unless they say otherwise: a path such as root:team
+    /// The workspace the kubeconfig points at: a path such as root:team [default: root:default]
     #[arg(long, value_name = "PATH")]
     workspace: Option<String>,
-    /// Where the server is found; where DIR/admin.kubeconfig says, if not given
+    /// The URL of the server [default: the one in DIR/admin.kubeconfig]
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// For how long it is good
+    /// How long the certificate is valid
     #[arg(long, value_name = "DAYS", default_value_t = 365)]
     days: u32,
-    /// Where it is written, for its owner alone; to standard output, if not given
+    /// The file to write, readable by its owner only [default: standard output]
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ pub(super) enum KubeconfigError {
     Credentials(#[from] CredentialsError),
     #[error(transparent)]
     Certs(#[from] certs::Error),
-    #[error("the answer could not be written")]
+    #[error("cannot write the output")]
     Answer(#[from] std::io::Error),
 }
 
@@ -56,8 +56,7 @@ pub(super) fn run(command: Command) -> Result<(), KubeconfigError> {
     let lasts = Duration::from_secs(u64::from(days) * 24 * 3600);
     let client = Client { user, groups, workspace, server, lasts };
     let kubeconfig = credentials::kubeconfig_for(&data_dir, &client, &Ambient::real())?;
-    match to {
-        Some(path) => Ok(kubeconfig.write(&path)?),
-        None => Ok(answer(&kubeconfig.to_yaml())?),
-    }
+    let Some(path) = to else { return Ok(answer(&kubeconfig.to_yaml())?) };
+    kubeconfig.write(&path)?;
+    Ok(answer(&format!("{}: kubeconfig for user {}, valid for {days} days\n", path.display(), client.user))?)
 }

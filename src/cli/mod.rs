@@ -22,6 +22,9 @@ mod workspace;
 use crate::config::{self, Config, DevFlags, LOG_VARIABLE, ServeFlags};
 use crate::demonstration::Scale;
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
+use columns::{width, wrapped};
+use output::Form;
+use serde_json::json;
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -29,12 +32,18 @@ use std::process::ExitCode;
 /// The Kubernetes whose API is served.
 const KUBERNETES: &str = "1.37";
 
-/// A federation API server.
+/// What to do first, below the list of commands.
+const FIRST: &str = "Start with `hanse dev`: it runs a federation to try, and prints what to type next.";
+
+/// Longer lines are hard to read.
+const HELP_WIDTH_MAX: usize = 100;
+
+/// A federation API server: workspaces for projects, and objects placed in cells.
 ///
-/// It serves the Kubernetes API, a workspace for every project, on a store of its own, and places objects in cells:
-/// other Kubernetes APIs.
+/// Hanse serves the Kubernetes API from its own store, gives every project a workspace, and places objects in cells:
+/// other Kubernetes clusters.
 #[derive(Debug, Parser)]
-#[command(name = "hanse", version)]
+#[command(name = "hanse", version, after_help = FIRST, max_term_width = HELP_WIDTH_MAX)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -42,46 +51,54 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the Kubernetes API until SIGTERM or SIGINT
+    /// Run a server to try things on, with cells in the same process
     ///
-    /// DIR/admin.kubeconfig is written before it says that it is ready. While it runs, the store can be inspected,
-    /// verified and backed up with `hanse storage`.
-    /// HANSE_LOG says what is logged, for example HANSE_LOG=storage=debug,fjall=info.
-    Serve(Box<ServeFlags>),
-    /// Serve as `hanse serve` does, with cells in the same process to try things on, and say what to try
-    ///
-    /// The cells are workspaces of the server, in cities; what is placed in them seems to run.
+    /// The cells are workspaces of the server, named after cities; workloads placed in them only pretend to run. It takes
+    /// all flags of `hanse serve`, of which the most important ones are listed here.
     Dev(Box<DevFlags>),
-    /// Let cells join and leave, and show how they are
+    /// Run the server until SIGTERM or SIGINT
+    ///
+    /// DIR/admin.kubeconfig is written before the server reports that it is ready. While it runs, `hanse storage` can
+    /// inspect, verify and back up its store. HANSE_LOG sets what is logged, for example
+    /// HANSE_LOG=storage=debug,fjall=info.
+    Serve(Box<ServeFlags>),
+    /// Show the cells, whether they are ready, and how many objects each has applied
+    Status(status::Flags),
+    /// Show where an object is placed and why, and why not elsewhere
+    Explain(explain::Flags),
+    /// Join clusters as cells, remove them and list them
     #[command(subcommand)]
     Cell(cell::Command),
-    /// Change the keys that a server signs tokens of service accounts with
-    #[command(subcommand)]
-    Credentials(credentials::Command),
-    /// Show where an object is, why it is there, and why it is not elsewhere
-    Explain(explain::Flags),
-    /// Compare what is recorded with what is in the cells; exit code 1 if anything is not as it should be
-    Fsck(fsck::Flags),
-    /// Print what other API servers need to work with this one
-    #[command(subcommand)]
-    Install(install::Command),
-    /// Write kubeconfig files for users of a server
-    #[command(subcommand)]
-    Kubeconfig(kubeconfig::Command),
-    /// Show the cells and how far each of them is, on one screen
-    Status(status::Flags),
-    /// Print what lets a shell complete these commands: source <(hanse completion bash)
-    Completion(help::Flags),
-    /// Print a manual page: hanse man | man -l -
-    Man,
-    /// Print what this is
-    Version,
-    /// Look into a store, copy it, check it; running or stopped
-    #[command(subcommand)]
-    Storage(storage::Command),
-    /// Take workspaces elsewhere, in a file
+    /// Export workspaces to a file, and import them from one
     #[command(subcommand)]
     Workspace(workspace::Command),
+    /// Create kubeconfig files for the users of a server
+    #[command(subcommand)]
+    Kubeconfig(kubeconfig::Command),
+    /// Check that the cells hold what the server has recorded
+    ///
+    /// Exits with 1 if they do not.
+    ///
+    /// Only what is found twice in a row is reported, since the server keeps working meanwhile. Problems are reported as
+    /// orphan (it carries this server's label, but no record mentions it), lost (recorded, but not in the cell), stranger
+    /// (recorded, but the object in the cell is somebody else's), doubled (one source twice in a cell), unwanted (recorded,
+    /// but no placement asks for it), missing (placed, but not recorded) and silent (the cell does not answer).
+    Fsck(fsck::Flags),
+    /// Inspect, back up, restore and verify a store, running or stopped
+    #[command(subcommand)]
+    Storage(storage::Command),
+    /// Rotate the keys that sign service account tokens
+    #[command(subcommand)]
+    Credentials(credentials::Command),
+    /// Print manifests that put this server behind a kube-apiserver
+    #[command(subcommand)]
+    Install(install::Command),
+    /// Print a shell completion script: source <(hanse completion bash)
+    Completion(help::Flags),
+    /// Print the manual page: hanse man | man -l -
+    Man,
+    /// Print the versions of Hanse and of the Kubernetes API it serves
+    Version(Form),
 }
 
 /// Runs what was typed.
@@ -93,7 +110,8 @@ pub fn main() -> ExitCode {
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("hanse: {}", in_one_line(&*error));
+            let told = format!("hanse: {}", in_one_line(&*error));
+            eprintln!("{}", wrapped(&told, width(&io::stderr())));
             ExitCode::FAILURE
         }
     }
@@ -114,11 +132,19 @@ fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::Kubeconfig(command) => Ok(kubeconfig::run(command)?),
         Command::Completion(flags) => Ok(help::completion(&flags)?),
         Command::Man => Ok(help::man()?),
-        Command::Version => Ok(answer(&format!("hanse {}, Kubernetes {}\n", env!("CARGO_PKG_VERSION"), KUBERNETES))?),
+        Command::Version(form) => Ok(answer(&version(form))?),
         Command::Status(flags) => Ok(status::run(&flags)?),
         Command::Storage(command) => Ok(storage::run(command)?),
         Command::Workspace(command) => Ok(workspace::run(command)?),
     }
+}
+
+fn version(form: Form) -> String {
+    let ours = env!("CARGO_PKG_VERSION");
+    form.write(
+        || format!("hanse {ours}, Kubernetes {KUBERNETES}\n"),
+        || json!({ "version": ours, "kubernetes": KUBERNETES }),
+    )
 }
 
 fn configuration(flags: ServeFlags) -> Config {

@@ -46,8 +46,8 @@ impl Signals {
 
     pub(super) async fn any(mut self) {
         tokio::select! {
-            _ = self.terminate.recv() => tracing::info!("asked to stop"),
-            _ = self.interrupt.recv() => tracing::info!("interrupted"),
+            _ = self.terminate.recv() => tracing::info!("stopping on SIGTERM"),
+            _ = self.interrupt.recv() => tracing::info!("stopping on SIGINT"),
         }
     }
 }

@@ -14,29 +14,30 @@ const COUNTS: i64 = 10;
 
 /// The same flags as those of any aggregated API server, and what is special here.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Aggregation")]
 pub struct AggregatedFlags {
-    /// Stand behind a host kube-apiserver: it vouches for people, and decides what they may do in one workspace
+    /// Run behind a host kube-apiserver, which authenticates and authorizes requests to one workspace
     #[arg(long)]
     pub aggregated: bool,
-    /// The path of the workspace that is behind the host; the home workspace, unless given
+    /// The path of the workspace served through the host [default: root:default]
     #[arg(long, value_name = "PATH", requires = "aggregated")]
     pub aggregated_workspace: Option<String>,
-    /// A kubeconfig of the host, which is asked about tokens; that of the pod, unless given
+    /// A kubeconfig of the host, for token reviews [default: the pod's service account]
     #[arg(long, value_name = "FILE", requires = "aggregated")]
     pub authentication_kubeconfig: Option<PathBuf>,
-    /// A kubeconfig of the host, which is asked what people may do; that of the pod, unless given
+    /// A kubeconfig of the host, for access reviews [default: the pod's service account]
     #[arg(long, value_name = "FILE", requires = "aggregated")]
     pub authorization_kubeconfig: Option<PathBuf>,
-    /// Do not read from the host which front proxies and clients it trusts
+    /// Do not look up which front proxies and client CAs the host trusts
     #[arg(long, requires = "aggregated")]
     pub authentication_skip_lookup: bool,
-    /// Start although that cannot be read; it is tried again
+    /// Start even if that lookup fails, and retry it later
     #[arg(long, requires = "aggregated")]
     pub authentication_tolerate_lookup_failure: bool,
-    /// How long the host's answers about tokens count, like 10s
+    /// How long the host's answers about tokens are cached, such as 10s
     #[arg(long, value_name = "DURATION", requires = "aggregated", value_parser = seconds)]
     pub authentication_token_webhook_cache_ttl: Option<i64>,
-    /// What those whom the host vouches for may always see; what ends in * begins like it
+    /// Paths that need no authorization by the host; a trailing * matches any suffix
     #[arg(long, value_name = "PATH", value_delimiter = ',', default_value = "/healthz,/readyz,/livez")]
     pub authorization_always_allow_paths: Vec<String>,
 }

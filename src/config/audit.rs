@@ -11,26 +11,27 @@ use std::time::Duration;
 
 /// The same flags as kube-apiserver's.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Audit")]
 pub struct AuditFlags {
-    /// An audit.k8s.io/v1 Policy: what is written down of which requests
+    /// The audit.k8s.io/v1 Policy that says what is recorded of which requests
     #[arg(long, value_name = "FILE", requires = "audit_kept")]
     pub audit_policy_file: Option<PathBuf>,
-    /// Where it is written down, an event a line
+    /// The audit log, one event per line
     #[arg(long, value_name = "FILE", requires = "audit_policy_file", group = "audit_kept")]
     pub audit_log_path: Option<PathBuf>,
-    /// How large the file may be before it is put aside
+    /// The size at which the audit log is rotated
     #[arg(long, value_name = "MEGABYTES", default_value_t = 100)]
     pub audit_log_maxsize: u64,
-    /// How many older files are kept
+    /// How many rotated audit logs are kept
     #[arg(long, value_name = "FILES", default_value_t = 10)]
     pub audit_log_maxbackup: usize,
-    /// A kubeconfig of somebody who is sent it
+    /// The kubeconfig of a webhook that audit events are sent to
     #[arg(long, value_name = "FILE", requires = "audit_policy_file", group = "audit_kept")]
     pub audit_webhook_config_file: Option<PathBuf>,
-    /// How many events are sent together at most
+    /// The most events sent to the webhook at once
     #[arg(long, value_name = "EVENTS", default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..))]
     pub audit_webhook_batch_max_size: u32,
-    /// How long an event waits for others that are sent with it
+    /// How long events are collected before they are sent
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub audit_webhook_batch_max_wait: u64,
 }

@@ -14,38 +14,39 @@ use std::sync::Arc;
 
 /// The same flags as kube-apiserver's.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Authentication")]
 pub struct AuthenticationFlags {
-    /// Tokens and their users, a line each: token,user,uid,"group,group"
+    /// A CSV file of static tokens: token,user,uid,"group,group"
     #[arg(long, value_name = "FILE")]
     pub token_auth_file: Option<PathBuf>,
-    /// An AuthenticationConfiguration: trusted issuers, and who may be anonymous; read again when it changes
+    /// An AuthenticationConfiguration: OIDC issuers and anonymous access; reloaded when it changes
     #[arg(long, value_name = "FILE")]
     pub authentication_config: Option<PathBuf>,
-    /// Authorities besides our own that sign certificates of clients (PEM)
+    /// CAs, besides the server's own, whose client certificates are accepted (PEM)
     #[arg(long, value_name = "FILE")]
     pub client_ca_file: Option<PathBuf>,
-    /// A kubeconfig of somebody who is asked about tokens (server and certificate authority)
+    /// The kubeconfig of a TokenReview webhook
     #[arg(long, value_name = "FILE")]
     pub authentication_token_webhook_config_file: Option<PathBuf>,
-    /// Whether those who show nothing are anonymous rather than refused
+    /// Whether requests without credentials are served as system:anonymous
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub anonymous_auth: Option<bool>,
-    /// Authorities that sign certificates of front proxies (PEM)
+    /// CAs of front proxy certificates (PEM)
     #[arg(long, value_name = "FILE")]
     pub requestheader_client_ca_file: Option<PathBuf>,
-    /// Front proxies that are believed, by the common names of their certificates; all, if none is named
+    /// Common names of the front proxies that are trusted [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub requestheader_allowed_names: Vec<String>,
-    /// Headers in which front proxies name the user
+    /// Request headers with the user name
     #[arg(long, value_name = "HEADER", value_delimiter = ',', default_value = "X-Remote-User")]
     pub requestheader_username_headers: Vec<String>,
-    /// Headers in which front proxies say the user's uid
+    /// Request headers with the user's UID
     #[arg(long, value_name = "HEADER", value_delimiter = ',', default_value = "X-Remote-Uid")]
     pub requestheader_uid_headers: Vec<String>,
-    /// Headers in which front proxies name the user's groups
+    /// Request headers with the user's groups
     #[arg(long, value_name = "HEADER", value_delimiter = ',', default_value = "X-Remote-Group")]
     pub requestheader_group_headers: Vec<String>,
-    /// What the names of headers begin with in which front proxies say more of the user
+    /// Prefixes of request headers with further facts about the user
     #[arg(long, value_name = "PREFIX", value_delimiter = ',', default_value = "X-Remote-Extra-")]
     pub requestheader_extra_headers_prefix: Vec<String>,
 }
@@ -61,9 +62,9 @@ pub enum AuthenticationError {
     Config { path: PathBuf, why: String },
     #[error(transparent)]
     Webhook(#[from] FileError),
-    #[error("{0:?} cannot be the name of a header")]
+    #[error("{0:?} is not a valid header name")]
     Header(String),
-    #[error("--anonymous-auth and `anonymous` in --authentication-config cannot both be said")]
+    #[error("--anonymous-auth cannot be used with `anonymous` in --authentication-config")]
     AnonymousTwice,
 }
 

@@ -14,27 +14,28 @@ const HOST: Lasting = Lasting { allowed: 10, refused: 10 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
-    /// Roles and bindings of the workspace
+    /// The roles and bindings of the workspace
     #[value(name = "RBAC")]
     Rbac,
-    /// Whoever --authorization-webhook-config-file names
+    /// The webhook in --authorization-webhook-config-file
     #[value(name = "Webhook")]
     Webhook,
 }
 
 /// The same flags as kube-apiserver's.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Authorization")]
 pub struct AuthorizationFlags {
-    /// Who decides, in this order: RBAC, or RBAC and after it a webhook
+    /// The authorizers, in order: RBAC, or RBAC,Webhook
     #[arg(long, value_name = "MODE", value_delimiter = ',', default_value = "RBAC")]
     pub authorization_mode: Vec<Mode>,
-    /// A kubeconfig of somebody who is asked what people may do
+    /// The kubeconfig of a SubjectAccessReview webhook
     #[arg(long, value_name = "FILE")]
     pub authorization_webhook_config_file: Option<PathBuf>,
-    /// How long a yes counts, like 90s or 5m; 5m for a webhook and 10s for a host, unless given
+    /// How long an approval is cached, such as 90s [default: 5m for a webhook, 10s for a host]
     #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub authorization_webhook_cache_authorized_ttl: Option<i64>,
-    /// How long a no counts; 30s for a webhook and 10s for a host, unless given
+    /// How long a denial is cached [default: 30s for a webhook, 10s for a host]
     #[arg(long, value_name = "DURATION", value_parser = seconds)]
     pub authorization_webhook_cache_unauthorized_ttl: Option<i64>,
 }
@@ -44,9 +45,9 @@ pub struct AuthorizationFlags {
 pub enum AuthorizationError {
     #[error(transparent)]
     File(#[from] FileError),
-    #[error("--authorization-mode is RBAC, or RBAC,Webhook")]
+    #[error("--authorization-mode must be RBAC or RBAC,Webhook")]
     Modes,
-    #[error("--authorization-mode with Webhook and --authorization-webhook-config-file go together")]
+    #[error("--authorization-mode RBAC,Webhook and --authorization-webhook-config-file need each other")]
     Webhook,
 }
 
@@ -90,9 +91,9 @@ pub(super) fn seconds(text: &str) -> Result<i64, String> {
         "s" => 1,
         "m" => 60,
         "h" => 3600,
-        _ => return Err("it has to end with s, m or h".to_owned()),
+        _ => return Err("must end with s, m or h".to_owned()),
     };
-    let number: u32 = number.parse().map_err(|_| format!("{number:?} is no whole number"))?;
+    let number: u32 = number.parse().map_err(|_| format!("{number:?} is not a whole number"))?;
     Ok(i64::from(number) * unit)
 }
 

@@ -13,23 +13,24 @@ const LASTS: Duration = Duration::from_hours(8760);
 
 /// The same flags as kube-apiserver's and kube-controller-manager's.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Keys and encryption")]
 pub struct KeyFlags {
-    /// For how long certificates are issued at most to those who ask by a CertificateSigningRequest: 8760h, 90m, ...
+    /// The longest validity of certificates issued for CertificateSigningRequests
     #[arg(long, value_name = "DURATION", default_value = "8760h0m0s", value_parser = duration)]
     pub cluster_signing_duration: Duration,
-    /// The key that signs tokens of service accounts (PEM, ECDSA P-256); the one in DIR/certs if not given
+    /// The key that signs service account tokens (PEM, ECDSA P-256) [default: the one in DIR/certs]
     #[arg(long, value_name = "FILE")]
     pub service_account_signing_key_file: Option<PathBuf>,
-    /// A key, private or public, whose tokens of service accounts are accepted besides (PEM, ECDSA P-256)
+    /// A further key, private or public, whose service account tokens are accepted (PEM, ECDSA P-256); can be repeated
     #[arg(long = "service-account-key-file", value_name = "FILE")]
     pub service_account_key_files: Vec<PathBuf>,
-    /// Who is not recognised any more, a line each; read again when it changes
+    /// A list of revoked users, groups and credentials; reloaded when it changes
     ///
-    /// A line is `user NAME`, `group NAME`, `uid UID`, or `credential ID`: one certificate (X509SHA256=...) or token
-    /// (JTI=...).
+    /// Each line is `user NAME`, `group NAME`, `uid UID`, or `credential ID` for one certificate (X509SHA256=...) or
+    /// token (JTI=...).
     #[arg(long, value_name = "FILE")]
     pub revoked_identities: Option<PathBuf>,
-    /// An EncryptionConfiguration: what is kept sealed, and with which keys; read again when it changes
+    /// An EncryptionConfiguration: which resources are encrypted at rest, and with which keys; reloaded when it changes
     #[arg(long, value_name = "FILE")]
     pub encryption_provider_config: Option<PathBuf>,
 }

@@ -12,20 +12,21 @@ const CONNECTIONS: usize = 10_000;
 const WATCHES: usize = 10_000;
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Limits")]
 pub struct LimitFlags {
-    /// How many objects one workspace may hold; any number, if not given
+    /// The most objects a workspace may hold [default: no limit]
     #[arg(long, value_name = "NUMBER")]
     pub workspace_objects_max: Option<u64>,
-    /// How many bytes the objects of one workspace may take; any number, if not given
+    /// The most bytes the objects of a workspace may take [default: no limit]
     #[arg(long, value_name = "BYTES")]
     pub workspace_bytes_max: Option<u64>,
-    /// How many requests one workspace may make in a second, but for those of masters; any number, if not given
+    /// The most requests to a workspace in a second, not counting system:masters [default: no limit]
     #[arg(long, value_name = "NUMBER")]
     pub workspace_requests_per_second_max: Option<u32>,
-    /// How many connections one address may hold
+    /// The most connections from one address
     #[arg(long, value_name = "NUMBER", default_value_t = CONNECTIONS)]
     pub connections_per_address_max: usize,
-    /// How many watches one user may hold in one workspace
+    /// The most watches one user may hold in one workspace
     #[arg(long, value_name = "NUMBER", default_value_t = WATCHES)]
     pub watches_per_user_max: usize,
 }

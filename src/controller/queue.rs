@@ -127,7 +127,7 @@ impl<K: Clone + Eq + Hash + fmt::Debug> Queue<K> {
         *failures = failures.saturating_add(1);
         if *failures == FAILURES_TOLD {
             let controller = self.controller;
-            tracing::warn!(controller, ?key, error, "fails again and again; it will be tried less and less often");
+            tracing::warn!(controller, ?key, error, "keeps failing; retrying less often");
         }
         backoff(*failures)
     }

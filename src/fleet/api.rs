@@ -61,9 +61,9 @@ impl fmt::Display for CellPlace {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CellError {
     /// Nobody knows whether it was done.
-    #[error("the cell does not answer: {0}")]
+    #[error("the cell cannot be reached: {0}")]
     Unreachable(String),
-    #[error("the cell refuses: {message}")]
+    #[error("the cell refused: {message}")]
     Refused { code: u16, reason: String, message: String },
     /// Its access is not described well enough to even try.
     #[error("{0}")]

@@ -45,7 +45,7 @@ impl fmt::Debug for Access {
 
 /// A kubeconfig that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the kubeconfig cannot be used: {0}")]
+#[error("invalid kubeconfig: {0}")]
 pub struct KubeconfigError(String);
 
 fn wrong(why: impl Into<String>) -> KubeconfigError {
@@ -81,6 +81,68 @@ pub fn flattened(text: &str, dir: &Path) -> Result<String, KubeconfigError> {
     Ok(flat.to_string())
 }
 
+/// Several kubeconfigs as one: the first to name something counts.
+#[derive(Debug, Default)]
+pub struct Merged(Option<Value>);
+
+/// Where a kubeconfig names files: in which list, below which key of an entry, under which names.
+const FILES: [(&str, &str, &[&str]); 2] = [
+    ("clusters", "cluster", &["certificate-authority"]),
+    ("users", "user", &["client-certificate", "client-key", "tokenFile"]),
+];
+
+impl Merged {
+    /// Files that it names are meant from `dir`.
+    pub fn add(&mut self, text: &str, dir: &Path) -> Result<(), KubeconfigError> {
+        let mut more = tree(text)?;
+        for (list, kind, keys) in FILES {
+            for entry in more[list].as_array_mut().into_iter().flatten() {
+                for key in keys {
+                    if let Some(path) = entry[kind][key].as_str().filter(|path| !path.is_empty()) {
+                        entry[kind][key] = json!(dir.join(path));
+                    }
+                }
+            }
+        }
+        let Some(all) = &mut self.0 else {
+            self.0 = Some(more);
+            return Ok(());
+        };
+        for list in ["contexts", "clusters", "users"] {
+            let mut known = take_list(all, list);
+            for entry in take_list(&mut more, list) {
+                if !known.iter().any(|known| known["name"] == entry["name"]) {
+                    known.push(entry);
+                }
+            }
+            all[list] = Value::Array(known);
+        }
+        if all["current-context"].as_str().unwrap_or_default().is_empty() {
+            all["current-context"] = more["current-context"].take();
+        }
+        Ok(())
+    }
+
+    /// Nothing, if nothing was added.
+    pub fn text(&self) -> Option<String> {
+        self.0.as_ref().map(Value::to_string)
+    }
+}
+
+fn take_list(config: &mut Value, list: &str) -> Vec<Value> {
+    match config[list].take() {
+        Value::Array(entries) => entries,
+        _ => Vec::new(),
+    }
+}
+
+/// The namespace of the current context, if it names one.
+pub fn namespace(text: &str) -> Result<Option<String>, KubeconfigError> {
+    let config = tree(text)?;
+    let context = named(&config, "contexts", "context", current_name(&config)?)?;
+    Ok(context["namespace"].as_str().filter(|name| !name.is_empty()).map(str::to_owned))
+}
+
 /// The same kubeconfig with another of its contexts as the current one.
 pub fn in_context(text: &str, context: &str) -> Result<String, KubeconfigError> {
     let mut config = tree(text)?;
@@ -91,9 +153,18 @@ pub fn in_context(text: &str, context: &str) -> Result<String, KubeconfigError> 
 
 /// The same kubeconfig for another workspace of the same server.
 pub fn in_workspace(text: &str, workspace: &str) -> Result<String, KubeconfigError> {
+    below(text, &format!("/clusters/{workspace}"))
+}
+
+/// The same kubeconfig for the server as a whole: paths say which workspace is meant.
+pub fn of_server(text: &str) -> Result<String, KubeconfigError> {
+    below(text, "")
+}
+
+fn below(text: &str, path: &str) -> Result<String, KubeconfigError> {
     let mut config = tree(text)?;
     let (cluster, _) = current(&config)?;
-    let moved = json!(format!("{}/clusters/{workspace}", base(cluster)));
+    let moved = json!(format!("{}{path}", base(cluster)));
     for entry in config["clusters"].as_array_mut().into_iter().flatten() {
         entry["cluster"]["server"] = moved.clone();
     }
@@ -125,18 +196,21 @@ fn base(cluster: &Value) -> &str {
 
 fn tree(text: &str) -> Result<Value, KubeconfigError> {
     let tree: Value = serde_saphyr::from_str(text).map_err(|error| wrong(first_line(&error.to_string())))?;
-    if tree.is_object() { Ok(tree) } else { Err(wrong("it is no map")) }
+    if tree.is_object() { Ok(tree) } else { Err(wrong("it is not a YAML mapping")) }
 }
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
+fn current_name(config: &Value) -> Result<&str, KubeconfigError> {
+    let name = config["current-context"].as_str().filter(|name| !name.is_empty());
+    name.ok_or_else(|| wrong("it has no current-context"))
+}
+
 /// The cluster and the user of the current context.
 fn current(config: &Value) -> Result<(&Value, &Value), KubeconfigError> {
-    let name = config["current-context"].as_str().filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| wrong("it has no current-context"))?;
-    let context = named(config, "contexts", "context", name)?;
+    let context = named(config, "contexts", "context", current_name(config)?)?;
     let word = |key: &str| context[key].as_str().unwrap_or_default();
     let cluster = named(config, "clusters", "cluster", word("cluster"))?;
     let user = match word("user") {
@@ -151,21 +225,24 @@ fn named<'a>(config: &'a Value, list: &str, kind: &str, name: &str) -> Result<&'
     let found = items().filter(|item| item["name"] == name).map(|item| &item[kind]).next();
     found.ok_or_else(|| {
         let others: Vec<&str> = items().filter_map(|item| item["name"].as_str()).collect();
-        let others = if others.is_empty() { "none at all".to_owned() } else { others.join(", ") };
-        wrong(format!("it has no {kind} {name:?}; it has {others}"))
+        let others = if others.is_empty() { "none".to_owned() } else { others.join(", ") };
+        wrong(format!("no {kind} {name:?}; it has {others}"))
     })
 }
+
+/// What a kubeconfig has to bring. The server runs no programs to get in somewhere.
+const INSTEAD: &str = "use a token (`kubectl create token`) or a client certificate";
 
 fn access(cluster: &Value, user: &Value) -> Result<Access, KubeconfigError> {
     for (unknown, of) in [("exec", user), ("auth-provider", user), ("proxy-url", cluster)] {
         if !of[unknown].is_null() {
-            return Err(wrong(format!("{unknown} is not supported")));
+            return Err(wrong(format!("{unknown} is not supported; {INSTEAD}")));
         }
     }
     let server = cluster["server"].as_str().unwrap_or_default();
     let uri: Uri = server.parse().map_err(|error| wrong(format!("server {server:?}: {error}")))?;
     if uri.host().is_none() || !matches!(uri.scheme_str(), Some("https" | "http")) {
-        return Err(wrong(format!("server {server:?} is no URL of https or http")));
+        return Err(wrong(format!("server {server:?} is not an https or http URL")));
     }
     Ok(Access {
         server: uri,
@@ -197,7 +274,7 @@ fn data(of: &Value, key: &str) -> Result<Option<Vec<u8>>, KubeconfigError> {
         return Ok(Some(bytes));
     }
     match of[key].as_str() {
-        Some(path) => Err(wrong(format!("{key} is the file {path:?}; it has to be written into {key}-data"))),
+        Some(path) => Err(wrong(format!("{key} names the file {path:?}; put its content into {key}-data"))),
         None => Ok(None),
     }
 }
@@ -248,12 +325,12 @@ users: [{name: u, user: {token: t}}]
         check("current-context: a", "", "no current-context");
         check("current-context: a", "current-context: b", "no context \"b\"");
         check("cluster: c,", "cluster: d,", "no cluster \"d\"; it has c");
-        check("https://10", "ftp://10", "is no URL of https or http");
+        check("https://10", "ftp://10", "is not an https or http URL");
         check("token: t", "exec: {}", "exec is not supported");
         check(
             "certificate-authority-data: UEVN",
             "certificate-authority: f",
-            "written into certificate-authority-data",
+            "put its content into certificate-authority-data",
         );
         check("UEVN", "'!'", "not base64");
     }
@@ -263,13 +340,32 @@ users: [{name: u, user: {token: t}}]
         let two = TOKEN.replace("contexts: [", "contexts: [{name: b, context: {cluster: c}}, ");
         assert!(read(&in_context(&two, "b").unwrap()).unwrap().credential == Credential::None);
         let error = in_context(&two, "d").unwrap_err().to_string();
-        assert!(error.ends_with("it has no context \"d\"; it has b, a"), "{error}");
+        assert!(error.ends_with("no context \"d\"; it has b, a"), "{error}");
+    }
+
+    #[test]
+    fn several_files_are_read_as_kubectl_reads_them() {
+        let other = "current-context: b\ncontexts: [{name: b, context: {cluster: c, user: v, namespace: shop}}, {name: a}]\n\
+            clusters: [{name: c, cluster: {server: 'https://elsewhere'}}]\nusers: [{name: v, user: {tokenFile: t}}]";
+        let mut all = Merged::default();
+        assert_eq!(all.text(), None);
+        all.add(&TOKEN.replace("current-context: a", ""), Path::new("/one")).unwrap();
+        all.add(other, Path::new("/two")).unwrap();
+        let text = all.text().unwrap();
+        assert_eq!(namespace(&text).unwrap().as_deref(), Some("shop"), "the second says which context");
+        let config = tree(&text).unwrap();
+        assert_eq!(config["users"][1]["user"]["tokenFile"], "/two/t");
+        let access = read(&in_context(&text, "a").unwrap()).unwrap();
+        assert_eq!(access.server.host(), Some("10.0.0.1"), "the first says what c is");
+        assert_eq!(namespace(&in_context(&text, "a").unwrap()).unwrap(), None);
     }
 
     #[test]
     fn another_workspace_of_the_same_server_is_a_path_away() {
         let there = read(&in_workspace(&TOKEN.replace(":6443/x", ":6443/clusters/a"), "root").unwrap()).unwrap();
         assert_eq!(there.server.to_string(), "https://10.0.0.1:6443/clusters/root");
+        let whole = read(&of_server(&TOKEN.replace(":6443/x", ":6443/clusters/a")).unwrap()).unwrap();
+        assert_eq!(whole.server.to_string(), "https://10.0.0.1:6443/");
     }
 
     #[test]

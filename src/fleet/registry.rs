@@ -188,14 +188,16 @@ impl Registry {
         let unusable = |why: String| CellError::Unusable(why);
         match access_ref(cell) {
             AccessRef::Workspace(workspace) => Ok(Access::Workspace(workspace)),
-            AccessRef::Nothing => Err(unusable("spec says neither secretRef nor workspace".to_owned())),
+            AccessRef::Nothing => Err(unusable("spec has neither secretRef nor workspace".to_owned())),
             AccessRef::Secret { namespace, name } => {
                 let secrets = self.client.at(SECRETS, &id.workspace, Some(&namespace));
                 let place = secrets.map_err(|error| unusable(error.message().to_owned()))?.object(&name);
                 let secret = self.client.get(&place).await.map_err(|error| unusable(error.message().to_owned()))?;
-                let secret = secret.ok_or_else(|| unusable(format!("there is no secret {namespace}/{name}")))?;
+                let secret = secret.ok_or_else(|| unusable(format!("no such Secret: {namespace}/{name}")))?;
                 let text = kubeconfig(cell, &secret);
-                let text = text.ok_or_else(|| unusable(format!("secret {namespace}/{name} has no kubeconfig")))?;
+                let text = text.ok_or_else(|| {
+                    unusable(format!("Secret {namespace}/{name} has neither a kubeconfig nor a token"))
+                })?;
                 Ok(Access::Kubeconfig(text))
             }
         }

@@ -170,7 +170,7 @@ fn secured(access: &Access, host: &str) -> Result<(TlsConnector, ServerName<'sta
     let name = access.server_name.clone().unwrap_or_else(|| host.to_owned());
     let config = trust::config(access).map_err(CellError::Unusable)?;
     let proven = ServerName::try_from(name.clone())
-        .map_err(|_| CellError::Unusable(format!("{name:?} is no name that a certificate could be for")))?;
+        .map_err(|_| CellError::Unusable(format!("{name:?} is not a valid TLS server name")))?;
     Ok((TlsConnector::from(Arc::new(config)), proven))
 }
 

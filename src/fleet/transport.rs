@@ -37,7 +37,7 @@ impl Local {
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         parts.uri = format!("{}{path}", self.prefix)
             .parse::<Uri>()
-            .map_err(|error| CellError::Unusable(format!("no path leads there: {error}")))?;
+            .map_err(|error| CellError::Unusable(format!("invalid path: {error}")))?;
         parts.extensions.insert(Peer { user: Some(user.clone()), proxy: None });
         Ok(Request::from_parts(parts, Body::from(body)))
     }

@@ -41,16 +41,21 @@ impl fmt::Display for Reason {
             Self::NotNamed => write!(f, "the rule names other cells"),
             Self::LabelsDiffer(selector) => write!(f, "its labels do not match {selector:?}"),
             Self::FieldDiffers(field) => write!(f, "the rule asks for another {field}"),
-            Self::ObjectSaysNothing(what) => write!(f, "the object has no {what}, by which cells are found"),
-            Self::JoinDiffers { object, wanted, label, found } => {
-                let found = found.as_ref().map_or("has no such label".to_owned(), |found| format!("has {found:?}"));
-                write!(f, "the object's {object} is {wanted:?} and asks for label {label}; the cell {found}")
-            }
+            Self::ObjectSaysNothing(what) => write!(f, "the object has no {what}, and the rule matches cells by it"),
+            Self::JoinDiffers { object, wanted, label, found } => match found {
+                None => write!(f, "the object's {object} is {wanted:?}, the cell has no label {label}"),
+                Some(found) if *object == format!("label {label}") => {
+                    write!(f, "{object} is {wanted:?} on the object, {found:?} on the cell")
+                }
+                Some(found) => {
+                    write!(f, "the object's {object} is {wanted:?}, the cell's label {label} is {found:?}")
+                }
+            },
             Self::NotServed(kind) => write!(f, "it does not serve {kind}"),
             Self::Tainted(taint) => write!(f, "taint {taint} is not tolerated"),
             Self::NotReady => write!(f, "it is not ready"),
             Self::Evicted => write!(f, "the object was evicted from it"),
-            Self::NoTopology(what) => write!(f, "its {what} is not known, by which objects are spread"),
+            Self::NoTopology(what) => write!(f, "its {what} is not known, and the rule spreads by it"),
             Self::GroupNotChosen { by, group } => write!(f, "{by} {group:?} was not chosen"),
             Self::EnoughCells(number) => write!(f, "{number} other cells are enough"),
             Self::NoWeight => write!(f, "the rule gives it no weight"),
@@ -95,15 +100,15 @@ impl fmt::Display for Trouble {
         match self {
             Self::NothingFits { rule, asked, kept: 0 } => write!(f, "none of {asked} cells fits rule {rule}"),
             Self::NothingFits { rule, asked, kept } => {
-                write!(f, "none of {asked} cells fits rule {rule}; {kept} keep what they have")
+                write!(f, "none of {asked} cells fits rule {rule}; the copies in {kept} are kept")
             }
             Self::Short { rule, available, wanted } => {
-                write!(f, "the cells of rule {rule} have room for {available} replicas, {wanted} are wanted")
+                write!(f, "the cells of rule {rule} have room for {available} of {wanted} replicas")
             }
             Self::CannotSpread { rule, by, found, least } => {
-                write!(f, "rule {rule} wants at least {least} of {by}, {found} can be had")
+                write!(f, "rule {rule} needs at least {least} of {by}, only {found} available")
             }
-            Self::CannotEvict { cell, why } => write!(f, "it should leave cell {cell} and stays: {why}"),
+            Self::CannotEvict { cell, why } => write!(f, "it should leave cell {cell}, but stays: {why}"),
             Self::Unclear(why) => f.write_str(why),
             Self::Conflict { rules, about } => write!(f, "rules {} disagree about {about}", rules.join(", ")),
         }

@@ -28,7 +28,7 @@ say "--- what cannot join says why"
 sed 's/token: .*}}/token: wrong}}/' "$CELL_1" >"$dir/expired"
 refused "a token that is not known" Unauthorized join odd --cell-kubeconfig "$dir/expired"
 sed 's,server: "[^"]*",server: "https://127.0.0.1:9",' "$CELL_1" >"$dir/nowhere"
-refused "an address where nobody is" "does not answer" join odd --cell-kubeconfig "$dir/nowhere"
+refused "an address where nobody is" "cannot be reached" join odd --cell-kubeconfig "$dir/nowhere"
 sed 's,certificate-authority-data: [^}]*,certificate-authority-data: bm9uZQ==,' "$CELL_1" >"$dir/unsigned"
 refused "an authority that is none" certificate join odd --cell-kubeconfig "$dir/unsigned"
 refused "a file that is not there" missing join odd --cell-kubeconfig "$dir/missing"
@@ -73,7 +73,7 @@ kill -STOP "$stopped"
 hub create configmap z --from-literal v=1 >/dev/null
 hub label configmap z go=everywhere >/dev/null
 for n in 1 2; do until_so 10 "member$n does not wait for it" cell $n get configmap z; done
-refused "leaving waits for what is there, and not for ever" "still to be taken back" "$hanse" cell leave member3 --wait 3
+refused "leaving waits for what is there, and not for ever" "still to be removed" "$hanse" cell leave member3 --wait 3
 until_so 60 "that it is away is told" fails equal True hub get cell member3 -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'
 began=$SECONDS
 "$hanse" cell leave member3 --force | grep 'objects were left in it'

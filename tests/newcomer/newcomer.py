@@ -36,20 +36,35 @@ def eventually(what, holds):
 
 
 def types_what_it_prints(greeting):
-    """The five commands, as they stand there."""
-    steps = [line.split("   #")[0].strip() for line in greeting.splitlines() if line.startswith("  ")]
-    assert len(steps) == 5 and steps[0].startswith("export KUBECONFIG="), greeting
+    """The six commands, as they stand there."""
+    lines = [line.strip() for line in greeting.splitlines() if line.startswith("  ")]
+    steps = [line for line in lines if not line.startswith("#")]
+    assert len(steps) == 6 and steps[0].startswith("export KUBECONFIG="), greeting
     ENVIRONMENT["KUBECONFIG"] = steps[0].removeprefix("export KUBECONFIG=")
     assert all(city in shell(steps[1]) for city in ("dfw", "ams", "nrt"))
     shell(steps[2])
     eventually("its status comes back", lambda: "6/6" in shell("kubectl get deployment web"))
     explained = shell(steps[3])
-    for words in ("in 2 of 3 cells", "ams: applied, replicas 3", "dfw: applied, replicas 3", "nrt:"):
+    for words in ("placed in 2 of 3 cells", "ams: applied, 3 replicas", "dfw: applied, 3 replicas", "nrt:"):
         assert words in explained, explained
     assert "3/3" in shell(steps[4])
+    assert "3 of 3 cells ready, 1 object placed, 0 pending" in shell(steps[5])
     print("ok: what it prints can be typed", flush=True)
+
+
+def deletes_it_again():
     shell("kubectl delete -k " + os.path.join(EXAMPLES, "two-cities"))
     eventually("what is deleted is gone from the cell", lambda: not shell("kubectl --context dfw get deployments -o name"))
+
+
+def uses_it_as_a_plugin_of_kubectl(folder):
+    """kubectl finds it by its name."""
+    os.symlink(HANSE, os.path.join(folder, "kubectl-hanse"))
+    with_plugin = f"PATH={folder}:$PATH kubectl "
+    assert os.path.join(folder, "kubectl-hanse") in shell(with_plugin + "plugin list")
+    assert "3 of 3 cells ready" in shell(with_plugin + "hanse status")
+    assert "placed in 2 of 3 cells" in shell(with_plugin + "hanse explain deploy/web")
+    print("ok: kubectl hanse", flush=True)
 
 
 def get(context, what):
@@ -99,7 +114,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "data")
         hanse = Terminal(HANSE, "dev", "--data-dir", data, "--listen", "127.0.0.1:0")
-        types_what_it_prints(plain(hanse.until("Ctrl-C stops it")))
+        types_what_it_prints(plain(hanse.until("Ctrl-C stops the server")))
+        uses_it_as_a_plugin_of_kubectl(folder)
+        deletes_it_again()
         tries_karmadas_policies()
         tries_overrides()
         tries_label_join()
@@ -108,7 +125,7 @@ def main():
         shell(f"{HANSE} fsck")
         assert hanse.interrupt() == 0, "it did not end well"
         again = Terminal(HANSE, "dev", "--data-dir", data, "--listen", "127.0.0.1:0")
-        again.until("Ctrl-C stops it")
+        again.until("Ctrl-C stops the server")
         assert "3/3" in shell("kubectl get deployment nginx")
         assert again.interrupt() == 0
     print("everything holds")

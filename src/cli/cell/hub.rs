@@ -1,37 +1,66 @@
 //! The server that these commands talk to.
 
 use super::everywhere::Found;
-use super::{CLOSED, Error, HubFlags};
+use super::{CLOSED, Error, HubFlags, ServerFlags};
 use crate::config;
 use crate::fleet::api::{CellApi, CellPlace, CellResource};
 use crate::fleet::{kubeconfig, remote};
 use serde_json::Value;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(in crate::cli) fn connect(flags: &HubFlags) -> Result<Arc<dyn CellApi>, Error> {
     remote(&kubeconfig(flags)?).map_err(Error::Hub)
 }
 
-/// The kubeconfig of the server, with what it names in other files written into it.
+/// The kubeconfig of the workspace that is meant, with what it names in other files written into it.
 pub(in crate::cli) fn kubeconfig(flags: &HubFlags) -> Result<String, Error> {
-    let path = flags.kubeconfig.clone().or_else(config::kubeconfig).ok_or(Error::NoKubeconfig)?;
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut text = match read(&path) {
-        Err(Error::Read { path, source }) if source.kind() == ErrorKind::NotFound => {
-            return Err(Error::NoSuchKubeconfig(path));
-        }
-        read => read?,
-    };
-    let unusable = |source| Error::Kubeconfig { path: path.clone(), source };
-    if let Some(context) = &flags.context {
-        text = kubeconfig::in_context(&text, context).map_err(unusable)?;
-    }
-    let flat = kubeconfig::flattened(&text, dir).map_err(unusable)?;
+    let flat = of_server(&flags.server)?;
     match &flags.workspace {
         Some(workspace) => Ok(kubeconfig::in_workspace(&flat, workspace)?),
         None => Ok(flat),
+    }
+}
+
+/// The same, of whatever workspace the context leads to.
+pub(in crate::cli) fn of_server(flags: &ServerFlags) -> Result<String, Error> {
+    let (text, path) = chosen(flags)?;
+    kubeconfig::flattened(&text, Path::new("")).map_err(|source| Error::Kubeconfig { path, source })
+}
+
+/// The namespace that is meant where nobody names one.
+pub(in crate::cli) fn namespace_of_context(flags: &ServerFlags) -> Result<String, Error> {
+    let (text, path) = chosen(flags)?;
+    let named = kubeconfig::namespace(&text).map_err(|source| Error::Kubeconfig { path, source })?;
+    Ok(named.unwrap_or_else(|| "default".to_owned()))
+}
+
+/// What the files say together, as kubectl reads them: the first to name something counts, and of several some may be
+/// missing. And what they are called.
+fn chosen(flags: &ServerFlags) -> Result<(String, PathBuf), Error> {
+    let paths = flags.kubeconfig.clone().map_or_else(config::kubeconfigs, |path| vec![path]);
+    let mut all = kubeconfig::Merged::default();
+    let mut missing = None;
+    for path in &paths {
+        let text = match read(path) {
+            Err(Error::Read { path, source }) if source.kind() == ErrorKind::NotFound => {
+                missing.get_or_insert(path);
+                continue;
+            }
+            read => read?,
+        };
+        let dir = path.parent().unwrap_or(Path::new("."));
+        all.add(&text, dir).map_err(|source| Error::Kubeconfig { path: path.clone(), source })?;
+    }
+    let name = std::env::join_paths(&paths).map(PathBuf::from).unwrap_or_default();
+    let text = all.text().ok_or_else(|| missing.map_or(Error::NoKubeconfig, Error::NoSuchKubeconfig))?;
+    match &flags.context {
+        Some(context) => match kubeconfig::in_context(&text, context) {
+            Ok(text) => Ok((text, name)),
+            Err(source) => Err(Error::Kubeconfig { path: name, source }),
+        },
+        None => Ok((text, name)),
     }
 }
 
@@ -95,8 +124,8 @@ pub(in crate::cli) fn why_not(cell: &Value) -> String {
     let message = condition(cell, "Ready").and_then(|ready| ready["message"].as_str());
     match (message, cell["spec"]["workspace"].as_str()) {
         // The server itself may enter all that there are.
-        (Some(message), Some(workspace)) if message.ends_with(CLOSED) => format!("there is no workspace {workspace}"),
-        (message, _) => message.unwrap_or("nothing is known of it yet").to_owned(),
+        (Some(message), Some(workspace)) if message.ends_with(CLOSED) => format!("no such workspace: {workspace}"),
+        (message, _) => message.unwrap_or("the server has not checked it yet").to_owned(),
     }
 }
 
@@ -115,11 +144,11 @@ mod tests {
     #[test]
     fn a_cell_in_a_workspace_that_is_not_there_says_so() {
         let cell = |spec: Value| {
-            let message = format!("the cell refuses: forbidden: {CLOSED}");
+            let message = format!("the cell refused: forbidden: {CLOSED}");
             json!({ "spec": spec, "status": { "conditions": [{ "type": "Ready", "status": "False", "message": message }] } })
         };
-        assert_eq!(why_not(&cell(json!({ "workspace": "root:x" }))), "there is no workspace root:x");
-        assert!(why_not(&cell(json!({ "secretRef": {} }))).starts_with("the cell refuses"));
-        assert_eq!(why_not(&json!({})), "nothing is known of it yet");
+        assert_eq!(why_not(&cell(json!({ "workspace": "root:x" }))), "no such workspace: root:x");
+        assert!(why_not(&cell(json!({ "secretRef": {} }))).starts_with("the cell refused"));
+        assert_eq!(why_not(&json!({})), "the server has not checked it yet");
     }
 }

@@ -19,25 +19,30 @@ const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Flags {
-    /// What the cell is called from now on
+    /// The name of the cell
     name: String,
-    /// The kubeconfig by which the server reaches the cell; its current context is meant
+    /// The kubeconfig with which the server reaches the cluster; it must hold a token or a client certificate
     #[arg(long, value_name = "FILE", required_unless_present = "cell_workspace")]
     cell_kubeconfig: Option<PathBuf>,
-    /// A workspace of the server itself instead
-    #[arg(long, value_name = "WORKSPACE", conflicts_with = "cell_kubeconfig")]
+    /// The context of that kubeconfig to use [default: its current one]
+    #[arg(long, value_name = "NAME", requires = "cell_kubeconfig")]
+    cell_context: Option<String>,
+    /// Use a workspace of the server as the cell, a path such as root:team
+    #[arg(long, value_name = "PATH", conflicts_with = "cell_kubeconfig")]
     cell_workspace: Option<String>,
-    /// A label of the cell, by which rules find it; may be given several times
+    /// A label of the cell, for rules to select it by; can be repeated
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
+    /// The region the cell is in
     #[arg(long)]
     region: Option<String>,
+    /// The provider that runs the cell
     #[arg(long)]
     provider: Option<String>,
-    /// May be given several times
+    /// A zone of the cell; can be repeated
     #[arg(long = "zone", value_name = "ZONE")]
     zones: Vec<String>,
-    /// How long to wait until the server has reached the cell
+    /// How long to wait until the cell is ready
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait: u64,
     #[command(flatten)]
@@ -48,7 +53,7 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
     let hub = hub::connect(&flags.hub)?;
     let labels = labels(&flags.labels)?;
     let way = match (&flags.cell_kubeconfig, &flags.cell_workspace) {
-        (Some(path), _) => Way::of_kubeconfig(&flags.name, path).await?,
+        (Some(path), _) => Way::of_kubeconfig(&flags.name, path, flags.cell_context.as_deref()).await?,
         (None, workspace) => Way::of_workspace(workspace.as_deref().unwrap_or_default()),
     };
     let cells = hub.list(&hub::cells(), "").await.map_err(Error::Hub)?.items;
@@ -65,12 +70,12 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
     if flags.cell_kubeconfig.is_some() {
         belong(&*hub, &flags.name, &made.object).await?;
     }
-    let waiting = progress::spinner(&format!("waiting until cell {} is ready", flags.name));
+    let waiting = progress::spinner(&format!("waiting for cell {} to be ready", flags.name));
     let ready = wait(&hub, flags, &waiting).await;
     waiting.finish_and_clear();
     let ready = ready?;
     let version = ready["status"]["kubernetesVersion"].as_str().unwrap_or_default();
-    Ok(answer(&format!("cell {} joined: ready, {version}\n", flags.name))?)
+    Ok(answer(&format!("cell {} joined and ready, {version}\n", flags.name))?)
 }
 
 fn spec(flags: &Flags, access: Value) -> Value {
@@ -113,11 +118,17 @@ impl Way {
     }
 
     /// Once it is known to lead somewhere.
-    async fn of_kubeconfig(name: &str, path: &Path) -> Result<Self, Error> {
+    async fn of_kubeconfig(name: &str, path: &Path, context: Option<&str>) -> Result<Self, Error> {
         let dir = path.parent().unwrap_or(Path::new("."));
         let unusable = |source| Error::Kubeconfig { path: path.to_owned(), source };
-        let flat = kubeconfig::flattened(&hub::read(path)?, dir).map_err(unusable)?;
-        let wrong = |why| Error::Cell { name: name.to_owned(), kubeconfig: path.to_owned(), why };
+        let mut text = hub::read(path)?;
+        if let Some(context) = context {
+            text = kubeconfig::in_context(&text, context).map_err(unusable)?;
+        }
+        let flat = kubeconfig::flattened(&text, dir).map_err(unusable)?;
+        let in_context = context.map(|context| format!(" --context {context}")).unwrap_or_default();
+        let way = format!("--kubeconfig {}{in_context}", path.display());
+        let wrong = |why| Error::Cell { name: name.to_owned(), way: way.clone(), why };
         let cell = remote(&flat).map_err(wrong)?;
         cell.ready().await.map_err(wrong)?;
         // Whoever may not look at it joins all the same.
@@ -186,7 +197,7 @@ async fn wait(hub: &Arc<dyn CellApi>, flags: &Flags, shown: &ProgressBar) -> Res
                 return Ok(cell);
             }
             why = hub::why_not(&cell);
-            shown.set_message(format!("waiting until cell {} is ready: {why}", flags.name));
+            shown.set_message(format!("waiting for cell {} to be ready: {why}", flags.name));
             tokio::time::sleep(ASK_AGAIN).await;
         }
     };
@@ -211,8 +222,8 @@ mod tests {
         assert_eq!(told("old", Some("2")), None, "nobody knows which it was");
         assert_eq!(told("ams", None), None, "it does not tell");
         assert!(told("ams", Some("2")).unwrap().contains("hanse cell leave ams"));
-        assert!(told("nrt", Some("1")).unwrap().contains("that is cell ams already"));
-        assert!(told("nrt", Some("root:own")).unwrap().contains("that is cell own already"));
+        assert!(told("nrt", Some("1")).unwrap().contains("this cluster is already cell ams"));
+        assert!(told("nrt", Some("root:own")).unwrap().contains("this cluster is already cell own"));
         assert!(told("own", Some("root:other")).unwrap().contains("hanse cell leave own"));
     }
 }

@@ -14,12 +14,12 @@ const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Flags {
-    /// Which cell
+    /// The name of the cell
     name: String,
-    /// Forget the cell at once, and leave what is in it where it is: for cells that will not come back
+    /// Forget the cell at once and leave the objects in it: for a cluster that will not come back
     #[arg(long)]
     force: bool,
-    /// How long to wait until everything is taken back
+    /// How long to wait until everything is removed
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait: u64,
     #[command(flatten)]
@@ -44,7 +44,7 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
         Err(error) if error.code() != Some(409) => return Err(Error::Hub(error)),
         _ => {}
     }
-    let waiting = progress::spinner(&format!("taking everything back from cell {}", flags.name));
+    let waiting = progress::spinner(&format!("removing everything from cell {}", flags.name));
     let gone = tokio::time::timeout(Duration::from_secs(flags.wait), until_gone(&*hub, flags, uid)).await;
     waiting.finish_and_clear();
     let last = match gone {
@@ -54,9 +54,9 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
     match last {
         Some(cell) => Err(still_there(flags, &cell).await?),
         None if left_behind > 0 => {
-            Ok(answer(&format!("cell {} is forgotten; {left_behind} objects were left in it\n", flags.name))?)
+            Ok(answer(&format!("cell {} removed; {left_behind} objects were left in it\n", flags.name))?)
         }
-        None => Ok(answer(&format!("cell {} left; nothing of it remains\n", flags.name))?),
+        None => Ok(answer(&format!("cell {} removed\n", flags.name))?),
     }
 }
 

@@ -14,24 +14,35 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a Kubernetes API, or a workspace of the server itself, a cell
+    /// Add a Kubernetes cluster, or a workspace of the server, as a cell
+    ///
+    /// Joining a cell again under its own name replaces the kubeconfig by which it is reached.
     Join(join::Flags),
-    /// Take everything back from a cell and forget it
+    /// Remove everything the server placed in a cell, then the cell
     Leave(leave::Flags),
-    /// Show the cells, and how they are
+    /// List the cells of all workspaces
     List(list::Flags),
 }
 
 /// Which server is meant.
 #[derive(Args, Clone, Debug)]
-pub(super) struct HubFlags {
-    /// The kubeconfig of the server; $KUBECONFIG if it is not given
+#[command(next_help_heading = "Server")]
+pub(super) struct ServerFlags {
+    /// The kubeconfig of the server [default: $KUBECONFIG, or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig; its current one, if it is not given
+    /// The context to use [default: the current one]
     #[arg(long, value_name = "NAME")]
     pub(super) context: Option<String>,
-    /// The workspace that the cell is in, a path such as root:team; the one of the kubeconfig, if it is not given
+}
+
+/// Which workspace of which server is meant.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Server")]
+pub(super) struct HubFlags {
+    #[command(flatten)]
+    pub(super) server: ServerFlags,
+    /// The workspace, a path such as root:team [default: the one the context points at]
     #[arg(long, value_name = "PATH")]
     pub(super) workspace: Option<String>,
 }
@@ -50,7 +61,7 @@ pub(super) fn run(command: Command) -> Result<(), Error> {
 /// Why one of these commands did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
-    #[error("nothing runs here")]
+    #[error("cannot start the runtime")]
     Runtime(#[source] io::Error),
     #[error("cannot read {}", .path.display())]
     Read {
@@ -59,13 +70,13 @@ pub(super) enum Error {
         source: io::Error,
     },
     #[error(
-        "no server is named; `export KUBECONFIG=DIR/admin.kubeconfig` or --kubeconfig FILE names one. A server writes that \
-         file into its data directory when it starts, and `hanse dev` writes hanse-data/dev.kubeconfig"
+        "no kubeconfig: set KUBECONFIG or pass --kubeconfig FILE. `hanse dev` writes hanse-data/dev.kubeconfig, \
+         `hanse serve` writes DIR/admin.kubeconfig"
     )]
     NoKubeconfig,
     #[error(
-        "there is no file {}. A server writes DIR/admin.kubeconfig when it starts, and `hanse dev` writes \
-         hanse-data/dev.kubeconfig", .0.display()
+        "{}: no such file. `hanse dev` writes hanse-data/dev.kubeconfig, `hanse serve` writes DIR/admin.kubeconfig",
+        .0.display()
     )]
     NoSuchKubeconfig(PathBuf),
     #[error("{}", .path.display())]
@@ -78,29 +89,34 @@ pub(super) enum Error {
     Workspace(#[from] KubeconfigError),
     #[error("{}", said_by_server(.0))]
     Hub(CellError),
-    #[error("cell {name}: {}; `kubectl --kubeconfig {} get --raw /readyz` asks the same", said_by_cell(.why), .kubeconfig.display())]
-    Cell { name: String, kubeconfig: PathBuf, why: CellError },
-    #[error("there is no cell {0} in this workspace; `hanse cell list` shows those that there are")]
+    #[error("cannot join cell {name}: {}. To check: kubectl {} get --raw /readyz", said_by_cell(.why), .way)]
+    Cell {
+        name: String,
+        /// The flags by which kubectl reaches it.
+        way: String,
+        why: CellError,
+    },
+    #[error("no cell {0:?} in this workspace; `hanse cell list` shows the cells of all workspaces")]
     Unknown(String),
     #[error(
-        "another cluster has joined as cell {0}; choose another name, or let that one leave first: `hanse cell leave {0}`"
+        "cell {0} is already another cluster; choose another name, or remove that cell first: `hanse cell leave {0}`"
     )]
     Taken(String),
     #[error(
-        "cell {name}: that is cell {as_cell} already. Join it as {as_cell} to change how it is reached, or let it leave \
-         first: `hanse cell leave {as_cell}`"
+        "cannot join cell {name}: this cluster is already cell {as_cell}. Join it as {as_cell} to replace its kubeconfig, \
+         or remove that cell first: `hanse cell leave {as_cell}`"
     )]
     Joined { name: String, as_cell: String },
-    #[error("{0:?} is no label: KEY=VALUE")]
+    #[error("invalid label {0:?}: expected KEY=VALUE")]
     Label(String),
     #[error(
-        "cell {name} joined, and is not ready after {seconds} s: {why}. It is asked again and again; `hanse cell \
-         list` shows when it is ready, `hanse cell leave {name} --force` forgets it"
+        "cell {name} was added but is not ready after {seconds} s: {why}. The server keeps trying: `hanse cell list` shows \
+         its state, `hanse cell leave {name} --force` removes it"
     )]
     NotReady { name: String, seconds: u64, why: String },
     #[error(
-        "cell {name} is leaving; {left} objects of it are still to be taken back{why}. \
-         It is gone when they are; `hanse cell leave {name} --force` forgets them and leaves them where they are"
+        "cell {name} is leaving; {left} objects are still to be removed from it{why}. The server keeps trying; \
+         `hanse cell leave {name} --force` forgets the cell and leaves them in it"
     )]
     Leaving { name: String, left: usize, why: String },
     #[error(transparent)]
@@ -110,20 +126,29 @@ pub(super) enum Error {
 /// What somebody can do about what the server that commands talk to said, or did not say.
 pub(super) fn said_by_server(error: &CellError) -> String {
     match error {
+        CellError::Unreachable(why) if why.contains("peer certificate") => format!(
+            "cannot trust the server: {why}. The kubeconfig may belong to another server; DIR/admin.kubeconfig of this one \
+             has its CA"
+        ),
+        CellError::Refused { code: 404, message, .. } if UNSERVED.iter().any(|begin| message.starts_with(begin)) => {
+            "this server does not serve Hanse's API; it may be an ordinary Kubernetes cluster. `kubectl config \
+             get-contexts` lists others for --context"
+                .to_owned()
+        }
         CellError::Unreachable(why) => format!(
-            "the server does not answer: {why}. Is it running? `hanse dev` starts one to try; --kubeconfig, or --context \
-             and `kubectl config get-contexts`, mean another one"
+            "cannot reach the server: {why}. Is it running? `hanse dev` starts one to try; `kubectl config get-contexts` \
+             lists others for --context"
         ),
         CellError::Refused { code: 403, message, .. } if message.ends_with(CLOSED) => format!(
-            "there is no such workspace, or it is closed to you ({CLOSED}); `kubectl --context root get workspaces` \
-             shows those that there are"
+            "no such workspace, or you have no access to it ({CLOSED}); `kubectl --context root get workspaces` lists \
+             the workspaces"
         ),
         CellError::Refused { code: 401, message, .. } => format!(
-            "the server does not know you: {message}. The kubeconfig may be of another server; \
-             `hanse kubeconfig create` writes a new one"
+            "the server rejected your credentials: {message}. The kubeconfig may be out of date or belong to another \
+             server; `hanse kubeconfig create` writes a new one"
         ),
-        CellError::Refused { message, .. } => format!("the server refuses: {message}"),
-        CellError::Unusable(why) => format!("the server cannot be asked: {why}"),
+        CellError::Refused { message, .. } => format!("the server refused: {message}"),
+        CellError::Unusable(why) => format!("cannot connect to the server: {why}"),
     }
 }
 
@@ -131,12 +156,15 @@ pub(super) fn said_by_server(error: &CellError) -> String {
 fn said_by_cell(error: &CellError) -> String {
     match error {
         CellError::Refused { code: 401, message, .. } => format!(
-            "the cell does not know who asks: {message}. The token or certificate of the kubeconfig may have expired, or be \
-             for another cluster"
+            "it rejected the credentials: {message}. The token or certificate in the kubeconfig may have expired, or \
+             belong to another cluster"
         ),
         other => other.to_string(),
     }
 }
+
+/// What a Kubernetes says of kinds that it does not serve.
+const UNSERVED: [&str; 2] = ["the server could not find the requested resource", "404"];
 
 /// What a server says of a workspace that somebody may not enter, be it there or not.
 const CLOSED: &str = "workspace access not permitted";
@@ -155,8 +183,11 @@ mod tests {
         let refused = |code, message: &str| CellError::Refused { code, reason: String::new(), message: message.into() };
         check(CellError::Unreachable("connection refused".into()), &["connection refused", "hanse dev", "--context"]);
         check(refused(403, &format!("forbidden: {CLOSED}")), &["no such workspace", "get workspaces"]);
-        check(refused(403, "cells is forbidden"), &["the server refuses: cells is forbidden"]);
-        check(refused(401, "Unauthorized"), &["does not know you", "hanse kubeconfig create"]);
-        check(CellError::Unusable("no authority".into()), &["cannot be asked: no authority"]);
+        check(CellError::Unreachable("invalid peer certificate: UnknownIssuer".into()), &["cannot trust the server"]);
+        check(refused(404, "404 Not Found"), &["ordinary Kubernetes cluster", "--context"]);
+        check(refused(404, "namespaces \"x\" not found"), &["the server refused: namespaces"]);
+        check(refused(403, "cells is forbidden"), &["the server refused: cells is forbidden"]);
+        check(refused(401, "Unauthorized"), &["rejected your credentials", "hanse kubeconfig create"]);
+        check(CellError::Unusable("no authority".into()), &["cannot connect to the server: no authority"]);
     }
 }

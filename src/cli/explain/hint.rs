@@ -5,9 +5,9 @@ use serde_json::Value;
 
 /// How a refusal begins, and what helps against it. The words are the scheduler's; a test compares them.
 const REFUSALS: [(&str, &str); 3] = [
-    ("it does not serve", "`follow: true` in the rule takes the definition of a kind along; or define it in the cell"),
+    ("it does not serve", "`follow: true` in the rule sends the definition along; or install it in the cell"),
     ("it is not ready", "see: hanse cell list"),
-    ("taint", "see: kubectl get cells -o yaml; a rule tolerates a taint by spec.cells.tolerations"),
+    ("taint", "see: kubectl get cells -o yaml; a rule tolerates taints with spec.cells.tolerations"),
 ];
 
 /// What helps against any of these refusals, each advice once.
@@ -31,7 +31,7 @@ pub(super) fn near_misses(object: &Value, rules: &[Value]) -> Vec<String> {
             "" | "FederationRule" => "rule".to_owned(),
             policy => policy.to_owned(),
         };
-        Some(format!("{what} {} speaks of {}s, but {only}", word(&meta["name"]), word(&object["kind"])))
+        Some(format!("{what} {} selects {}s, but {only}", word(&meta["name"]), word(&object["kind"])))
     };
     rules.iter().filter_map(missed).collect()
 }
@@ -46,12 +46,12 @@ fn only(object: &Value, selected: &Value) -> Option<String> {
         let wanted = word(&selected[key]);
         if !wanted.is_empty() && wanted != word(&object["metadata"][key]) {
             return Some(match key {
-                "name" => format!("only of {wanted}"),
+                "name" => format!("only {wanted}"),
                 _ => format!("only in namespace {wanted}"),
             });
         }
     }
-    selected["labelSelector"].is_object().then(|| "only of those that its labelSelector selects".to_owned())
+    selected["labelSelector"].is_object().then(|| "only those that match its labelSelector".to_owned())
 }
 
 #[cfg(test)]
@@ -84,9 +84,9 @@ mod tests {
         let check = |selected: Value, expected: &[&str]| {
             assert_eq!(near_misses(&object, &[rule(selected.clone())]), expected, "{selected}");
         };
-        check(json!({ "name": "web" }), &["rule r speaks of Deployments, but only of web"]);
-        check(json!({ "name": "api", "namespace": "x" }), &["rule r speaks of Deployments, but only in namespace x"]);
-        let labels = "rule r speaks of Deployments, but only of those that its labelSelector selects";
+        check(json!({ "name": "web" }), &["rule r selects Deployments, but only web"]);
+        check(json!({ "name": "api", "namespace": "x" }), &["rule r selects Deployments, but only in namespace x"]);
+        let labels = "rule r selects Deployments, but only those that match its labelSelector";
         check(json!({ "labelSelector": {} }), &[labels]);
         check(json!({ "kind": "Service" }), &[]);
         check(json!({ "name": "api" }), &[]);
@@ -95,7 +95,7 @@ mod tests {
                 "spec": { "resourceSelectors": [{ "apiVersion": "apps/v1", "kind": "Deployment", "name": name }] } })
         };
         let missed = near_misses(&object, &[policy("shop", "web"), policy("other", "api"), policy("shop", "api")]);
-        let begin = "PropagationPolicy p speaks of Deployments, but only";
-        assert_eq!(missed, [format!("{begin} of web"), format!("{begin} in namespace other")]);
+        let begin = "PropagationPolicy p selects Deployments, but only";
+        assert_eq!(missed, [format!("{begin} web"), format!("{begin} in namespace other")]);
     }
 }

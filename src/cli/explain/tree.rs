@@ -3,8 +3,10 @@
 use super::hint::{against, near_misses};
 use super::{Known, items, word};
 use crate::cli::cell::hub;
+use crate::cli::columns::pieces;
 use crate::syncer::mark;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// What is said of one cell that was chosen.
@@ -29,7 +31,7 @@ impl Chosen<'_> {
             ("True", _) => match status["generation"].as_i64() {
                 Some(there) if there < self.generation => {
                     let behind =
-                        format!("what is there is of generation {there}, the object is of {}", self.generation);
+                        format!("the cell has generation {there}, the object is at generation {}", self.generation);
                     ("behind".to_owned(), Some(behind))
                 }
                 _ => ("applied".to_owned(), told),
@@ -41,10 +43,17 @@ impl Chosen<'_> {
     }
 
     fn branch(&self) -> Branch {
-        let replicas = self.replicas.map(|number| format!(", replicas {number}")).unwrap_or_default();
+        let replicas = match self.replicas {
+            None => String::new(),
+            Some(1) => ", 1 replica".to_owned(),
+            Some(number) => format!(", {number} replicas"),
+        };
         let (state, message) = self.state();
-        let mut leaves = vec![format!("because of {}", self.because.join(", "))];
+        let mut leaves = vec![format!("selected by {}", self.because.join(", "))];
         leaves.extend(message);
+        if state.ends_with(": Stranger") {
+            leaves.push(ADOPT.to_owned());
+        }
         if let Some(why) = &self.away {
             leaves.push(format!("the cell is not ready: {why}"));
             leaves.push("see: hanse cell list".to_owned());
@@ -88,6 +97,12 @@ pub(super) fn report(known: &Known) -> Value {
 /// A line, and those below it.
 type Branch = (String, Vec<String>);
 
+/// What helps where somebody else has put an object of the same name.
+const ADOPT: &str = "`strangers: Adopt` in the rule, or `conflictResolution: Overwrite` in a policy, takes it over";
+
+/// Reasons that are told to a person. Programs are told all of them.
+const REASONS_MAX: usize = 8;
+
 /// On lines of so many columns, if there is a bound.
 pub(super) fn tree(known: &Known, columns: Option<usize>) -> String {
     let meta = &known.object["metadata"];
@@ -111,20 +126,49 @@ fn placed(known: &Known) -> (String, Vec<Branch>) {
     let mut branches: Vec<Branch> = chosen.iter().map(Chosen::branch).collect();
     let status = &known.placement["status"];
     for trouble in items(&status["troubles"]) {
-        branches.push((format!("trouble: {}", word(&trouble["reason"])), vec![word(&trouble["message"]).to_owned()]));
+        branches.push((format!("problem: {}", word(&trouble["reason"])), vec![word(&trouble["message"]).to_owned()]));
     }
     let refused = items(&status["refused"]);
+    let hidden = status["refusals"].as_u64().and_then(|all| usize::try_from(all).ok()).unwrap_or_default();
+    let hidden = hidden.saturating_sub(refused.len());
     if !refused.is_empty() {
-        let line = |one: &Value| format!("{}: {} ({})", word(&one["cell"]), word(&one["reason"]), word(&one["rule"]));
-        let mut leaves: Vec<String> = refused.iter().map(line).collect();
-        let all = status["refusals"].as_u64().and_then(|all| usize::try_from(all).ok()).unwrap_or(leaves.len());
-        if all > leaves.len() {
-            leaves.push(format!("and {} more", all - leaves.len()));
-        }
+        let mut leaves = refusals(refused, hidden);
         leaves.extend(against(refused).into_iter().map(str::to_owned));
-        branches.push(("refused".to_owned(), leaves));
+        branches.push(("not selected".to_owned(), leaves));
     }
-    (format!("in {} of {} cells", chosen.len(), known.cells.len()), branches)
+    let all = match known.cells.len() {
+        // Whoever may not see the cells of others sees at least those that were asked about.
+        0 => {
+            chosen
+                .iter()
+                .map(|cell| cell.name)
+                .chain(refused.iter().map(|one| word(&one["cell"])))
+                .collect::<BTreeSet<_>>()
+                .len()
+                + hidden
+        }
+        all => all,
+    };
+    (format!("placed in {} of {all} cells", chosen.len()), branches)
+}
+
+/// Why cells were not chosen: those with the same reason on one line, and no more lines than somebody reads.
+fn refusals(refused: &[Value], hidden: usize) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for one in refused {
+        let reason = format!("{} (rule {})", word(&one["reason"]), word(&one["rule"]));
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, cells)) => cells.push(word(&one["cell"])),
+            None => reasons.push((reason, vec![word(&one["cell"])])),
+        }
+    }
+    let shown = reasons.iter().take(REASONS_MAX);
+    let mut leaves: Vec<String> = shown.map(|(reason, cells)| format!("{}: {reason}", cells.join(", "))).collect();
+    let more: usize = reasons.iter().skip(REASONS_MAX).map(|(_, cells)| cells.len()).sum::<usize>() + hidden;
+    if more > 0 {
+        leaves.push(format!("and {more} more"));
+    }
+    leaves
 }
 
 /// Somebody asks in a cell.
@@ -136,22 +180,25 @@ fn copied(object: &Value) -> (String, Vec<Branch>) {
     let within = if namespace.is_empty() { String::new() } else { format!(" -n {namespace}") };
     let next = format!("see: hanse explain {kind}/{name}{within} --workspace {workspace}");
     (
-        "a copy; where it goes is decided elsewhere".to_owned(),
-        vec![(format!("it comes from workspace {workspace}"), vec![next])],
+        "a copy, placed here by the server".to_owned(),
+        vec![(format!("its source is in workspace {workspace}"), vec![next])],
     )
 }
 
 fn unplaced(known: &Known) -> (String, Vec<Branch>) {
-    let (why, mut leaves, next) = match known.cells.len() {
-        0 => ("there are no cells in this workspace", Vec::new(), "hanse cell join NAME --cell-kubeconfig FILE"),
+    let (why, mut leaves, next) = match (known.cells.len(), known.rules.len()) {
+        (0, 0) => {
+            let why = "no rule or policy selects it, and this workspace has no cells";
+            (why, Vec::new(), "hanse cell join NAME --cell-kubeconfig FILE")
+        }
         _ => (
-            "no rule speaks of it",
+            "no rule or policy selects it",
             near_misses(&known.object, &known.rules),
-            "kubectl get federationrules,propagationpolicies,clusterpropagationpolicies -A",
+            "kubectl get federationrules,pp,cpp -A",
         ),
     };
     leaves.push(format!("see: {next}"));
-    ("nowhere".to_owned(), vec![(why.to_owned(), leaves)])
+    ("not placed".to_owned(), vec![(why.to_owned(), leaves)])
 }
 
 /// A tree that grows downwards.
@@ -172,15 +219,13 @@ impl Drawing {
         }
     }
 
-    /// What does not fit on a line goes on below it, under another beginning, so that the stems of the tree stay whole. A
-    /// command is to be copied, and so stays in one piece.
+    /// What does not fit on a line goes on below it, under another beginning, so that the stems of the tree stay whole.
     fn write(&mut self, [first, then]: [&str; 2], words: &str) {
-        let columns = self.columns.filter(|_| !words.starts_with("see: "));
         let mut line = first.to_owned();
         let mut is_begun = false;
-        for word in words.split(' ') {
+        for word in pieces(words) {
             let wide = line.chars().count() + usize::from(is_begun) + word.chars().count();
-            if is_begun && columns.is_some_and(|columns| wide > columns) {
+            if is_begun && self.columns.is_some_and(|columns| wide > columns) {
                 let _ = writeln!(self.text, "{}", line.trim_end());
                 line = then.to_owned();
                 is_begun = false;
@@ -229,18 +274,18 @@ mod tests {
         let cells = vec![cell("ams", "False"), cell("dfw", "True"), cell("gru", "True"), cell("nrt", "False")];
         let known = known(placement, copies, cells);
         let expected = "\
-Deployment web in namespace shop: in 3 of 4 cells
-├─ ams: applied, replicas 3
-│  ├─ because of rule web
+Deployment web in namespace shop: placed in 3 of 4 cells
+├─ ams: applied, 3 replicas
+│  ├─ selected by rule web
 │  ├─ the cell is not ready: no answer
 │  └─ see: hanse cell list
-├─ dfw: failed: Invalid, replicas 3
-│  ├─ because of rule web
+├─ dfw: failed: Invalid, 3 replicas
+│  ├─ selected by rule web
 │  └─ spec.x: not known
 ├─ gru: not sent yet
-│  └─ because of rule web
-└─ refused
-   ├─ nrt: it is not ready (web)
+│  └─ selected by rule web
+└─ not selected
+   ├─ nrt: it is not ready (rule web)
    ├─ and 2 more
    └─ see: hanse cell list
 ";
@@ -250,13 +295,15 @@ Deployment web in namespace shop: in 3 of 4 cells
 
     #[test]
     fn what_is_nowhere_is_told_with_what_to_look_at_next() {
-        let nowhere = tree(&known(Value::Null, Vec::new(), Vec::new()), None);
-        assert!(nowhere.contains("there are no cells") && nowhere.contains("hanse cell join"), "{nowhere}");
+        let mut without = known(Value::Null, Vec::new(), Vec::new());
+        without.rules.clear();
+        let nowhere = tree(&without, None);
+        assert!(nowhere.contains("no cells") && nowhere.contains("hanse cell join"), "{nowhere}");
         let expected = "\
-Deployment web in namespace shop: nowhere
-└─ no rule speaks of it
-   ├─ rule other speaks of Deployments, but only of api
-   └─ see: kubectl get federationrules,propagationpolicies,clusterpropagationpolicies -A
+Deployment web in namespace shop: not placed
+└─ no rule or policy selects it
+   ├─ rule other selects Deployments, but only api
+   └─ see: kubectl get federationrules,pp,cpp -A
 ";
         assert_eq!(tree(&known(Value::Null, Vec::new(), vec![cell("ams", "True")]), None), expected);
     }
@@ -271,12 +318,12 @@ Deployment web in namespace shop: nowhere
         let mut known = known(placement, copies, vec![cell("ams", "True"), cell("dfw", "Unknown")]);
         known.object["metadata"]["generation"] = json!(3);
         let expected = "\
-Deployment web in namespace shop: in 2 of 2 cells
-├─ ams: applied, replicas 4
-│  └─ because of rule web
-└─ dfw: behind, replicas 4
-   ├─ because of rule web
-   ├─ what is there is of generation 1, the object is of 3
+Deployment web in namespace shop: placed in 2 of 2 cells
+├─ ams: applied, 4 replicas
+│  └─ selected by rule web
+└─ dfw: behind, 4 replicas
+   ├─ selected by rule web
+   ├─ the cell has generation 1, the object is at generation 3
    ├─ the cell is not ready: no answer
    └─ see: hanse cell list
 ";
@@ -295,18 +342,39 @@ Deployment web in namespace shop: in 2 of 2 cells
         let cells = vec![cell("ams", "True"), cell("dfw", "True"), cell("nrt", "True")];
         let expected = "\
 Deployment web in namespace shop:
-in 1 of 3 cells
+placed in 1 of 3 cells
 ├─ ams: not sent yet
-│  └─ because of rule web, rule
+│  └─ selected by rule web, rule
 │     everything-of-the-shop
-└─ refused
+└─ not selected
    ├─ dfw: its labels do not match
-   │  \"city in (ams)\" (web)
+   │  \"city in (ams)\" (rule web)
    └─ nrt:
       a-word-that-is-wider-than-the-whole-terminal
-      (web)
+      (rule web)
 ";
         assert_eq!(tree(&known(placement, Vec::new(), cells), Some(34)), expected);
+    }
+
+    #[test]
+    fn an_object_that_is_in_the_way_can_be_adopted() {
+        let placement = json!({ "spec": { "cells": [{ "name": "ams", "because": ["rule web"] }] } });
+        let copies = vec![copy("ams", json!({ "applied": "False", "reason": "Stranger", "message": "it exists" }))];
+        let text = tree(&known(placement, copies, vec![cell("ams", "True")]), None);
+        assert!(text.contains("ams: failed: Stranger") && text.contains("strangers: Adopt"), "{text}");
+    }
+
+    #[test]
+    fn cells_with_the_same_reason_share_a_line_and_cells_of_others_are_counted() {
+        let no = |cell: &str, reason: &str| json!({ "cell": cell, "rule": "web", "reason": reason });
+        let many = (0..9).map(|nth| no(&format!("c{nth}"), &format!("because {nth}")));
+        let refused: Vec<Value> = [no("a", "it is full"), no("b", "it is full")].into_iter().chain(many).collect();
+        let placement = json!({ "spec": { "cells": [{ "name": "dfw", "because": ["rule web"] }] },
+            "status": { "refused": refused, "refusals": 20 } });
+        let text = tree(&known(placement, Vec::new(), Vec::new()), None);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "Deployment web in namespace shop: placed in 1 of 21 cells");
+        assert_eq!((lines[4], lines[12]), ("   ├─ a, b: it is full (rule web)", "   └─ and 11 more"), "{text}");
     }
 
     #[test]
@@ -316,8 +384,8 @@ in 1 of 3 cells
             mark::SOURCE_UID: "u", mark::SOURCE_WORKSPACE: "root:default", mark::SOURCE_NAME: "shop/web",
         });
         let expected = "\
-Deployment web in namespace shop: a copy; where it goes is decided elsewhere
-└─ it comes from workspace root:default
+Deployment web in namespace shop: a copy, placed here by the server
+└─ its source is in workspace root:default
    └─ see: hanse explain deployment/web -n shop --workspace root:default
 ";
         assert_eq!(tree(&known, None), expected);

@@ -1,8 +1,8 @@
 //! The picture on a terminal, drawn anew twice a second, with how far behind each cell was before.
 
+use super::Failure;
 use super::picture::{NO_CELLS, Picture, Row};
-use super::{Failure, look};
-use crate::fleet::api::CellApi;
+use super::scene::Scene;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
@@ -11,47 +11,49 @@ use ratatui::widgets::{Paragraph, Row as TableRow, Sparkline, Table, Wrap};
 use ratatui::{DefaultTerminal, Frame};
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
 const EVERY: Duration = Duration::from_millis(500);
 
+/// Where there is more than this, it is looked at less often: what takes long to tell is not asked for all the time.
+const COPIES_PER_LOOK: usize = 10_000;
+
 /// How much of the past is drawn: two minutes.
 const REMEMBERED: usize = 240;
 
 /// Wide enough for a trend, and leaves room for the rest on 80 columns.
-const TREND_WIDTH_MIN: u16 = 16;
+const TREND_WIDTH_MIN: u16 = 14;
 /// Wider ones would say no more.
 const TREND_WIDTH_MAX: u16 = 60;
 
 /// Columns that hold numbers or one word, as wide as their headings.
 const HEADINGS: [(&str, u16); 7] =
-    [("CELL", 4), ("READY", 7), ("REGION", 6), ("DESIRED", 7), ("APPLIED", 7), ("FAILED", 6), ("LAG", 5)];
+    [("CELL", 4), ("READY", 7), ("REGION", 6), ("DESIRED", 7), ("APPLIED", 7), ("FAILED", 6), ("PENDING", 7)];
 const GAP: u16 = 2;
 
 /// Lines that hold neither a cell nor a note: the headline and a blank, the headings, a blank, and the last line.
 const AROUND: u16 = 5;
 
-pub(super) fn watch(runtime: &Runtime, hub: &Arc<dyn CellApi>) -> Result<(), Failure> {
+pub(super) fn watch(runtime: &Runtime, scene: &mut Scene) -> Result<(), Failure> {
     if !io::stdout().is_terminal() {
         return Err(Failure::NoTerminal);
     }
     let mut terminal = ratatui::try_init()?;
-    let ended = follow(&mut terminal, runtime, hub);
+    let ended = follow(&mut terminal, runtime, scene);
     ratatui::restore();
     ended
 }
 
-fn follow(terminal: &mut DefaultTerminal, runtime: &Runtime, hub: &Arc<dyn CellApi>) -> Result<(), Failure> {
+fn follow(terminal: &mut DefaultTerminal, runtime: &Runtime, scene: &mut Scene) -> Result<(), Failure> {
     let mut screen = Screen::default();
     loop {
-        match runtime.block_on(look(hub)) {
+        match runtime.block_on(scene.look()) {
             Ok(picture) => screen.show(picture),
             Err(error) => screen.trouble = Some(crate::cli::in_one_line(&error)),
         }
         terminal.draw(|frame| screen.draw(frame))?;
-        if event::poll(EVERY)? && is_end(&event::read()?) {
+        if event::poll(screen.rest())? && is_end(&event::read()?) {
             return Ok(());
         }
     }
@@ -73,11 +75,17 @@ struct Screen {
 }
 
 impl Screen {
+    /// How long to wait before the next look.
+    fn rest(&self) -> Duration {
+        let copies: usize = self.picture.rows.iter().map(|row| row.desired).sum();
+        EVERY * (1 + u32::try_from(copies / COPIES_PER_LOOK).unwrap_or(u32::MAX - 1))
+    }
+
     fn show(&mut self, picture: Picture) {
         self.lags.retain(|name, _| picture.rows.iter().any(|row| row.name == *name));
         for row in &picture.rows {
             let lags = self.lags.entry(row.name.clone()).or_default();
-            lags.push_back(row.lag() as u64);
+            lags.push_back(row.pending() as u64);
             if lags.len() > REMEMBERED {
                 lags.pop_front();
             }
@@ -104,8 +112,8 @@ impl Screen {
         frame.render_widget(Paragraph::new(notes).wrap(Wrap { trim: false }), below);
         let last = match (&self.trouble, self.picture.rows.len() - shown.len()) {
             (Some(trouble), _) => Line::from(trouble.as_str()).fg(Color::Red),
-            (None, 0) => Line::from("q ends").dim(),
-            (None, hidden) => Line::from(format!("{hidden} more cells, which are well or not worse; q ends")).dim(),
+            (None, 0) => Line::from("q to quit").dim(),
+            (None, hidden) => Line::from(format!("{hidden} more cells, none in a worse state; q to quit")).dim(),
         };
         frame.render_widget(Paragraph::new(last), bottom);
     }
@@ -114,7 +122,7 @@ impl Screen {
     fn shown(&self, room: usize) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.picture.rows.iter().collect();
         if rows.len() > room {
-            rows.sort_by_key(|row| (row.ready == "True", row.failed == 0, row.lag() == 0));
+            rows.sort_by_key(|row| (row.ready == "True", row.failed == 0, row.pending() == 0));
             rows.truncate(room);
         }
         rows
@@ -142,7 +150,7 @@ impl Screen {
     }
 
     fn draw_trends(&self, frame: &mut Frame<'_>, shown: &[&Row], area: Rect) {
-        frame.render_widget(Line::from("LAG, 2 MINUTES").dim(), Rect { height: 1.min(area.height), ..area });
+        frame.render_widget(Line::from("LAST 2 MINUTES").dim(), Rect { height: 1.min(area.height), ..area });
         for (row, at) in shown.iter().zip(area.y + 1..area.bottom()) {
             let lags: Vec<u64> = self.lags.get(&row.name).into_iter().flatten().copied().collect();
             let trend = Sparkline::default().data(trend(&lags, area.width)).style(Style::new().fg(Color::Cyan));
@@ -195,7 +203,7 @@ mod tests {
     fn cells_and_what_is_on_its_way_fit_on_narrow_and_on_wide_terminals() {
         for width in [80, 120] {
             let text = drawn(width);
-            assert!(text.contains("1 of 2 cells ready") && text.contains("q ends"), "{text}");
+            assert!(text.contains("1 of 2 cells ready") && text.contains("q to quit"), "{text}");
             let dfw = text.lines().find(|line| line.contains("dfw")).unwrap();
             let words: Vec<&str> = dfw.trim_matches('"').split_whitespace().collect();
             assert_eq!(words, ["dfw", "False", "eu", "2", "1", "0", "1+", "█"], "{text}");
@@ -217,7 +225,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[3].contains("dfw") && lines[4].contains("cell-0"), "{text}");
         assert!(text.contains("dfw is not ready: no answer"), "{text}");
-        assert!(lines[23].contains("14 more cells") && lines[23].contains("q ends"), "{text}");
+        assert!(lines[23].contains("14 more cells") && lines[23].contains("q to quit"), "{text}");
     }
 
     #[test]
@@ -235,6 +243,15 @@ mod tests {
         assert_eq!(screen.lags["dfw"].len(), REMEMBERED);
         screen.show(Picture::default());
         assert!(screen.lags.is_empty());
+    }
+
+    #[test]
+    fn a_large_federation_is_looked_at_less_often() {
+        let mut screen = Screen::default();
+        screen.show(example());
+        assert_eq!(screen.rest(), EVERY);
+        screen.picture.rows[0].desired = 100_000;
+        assert_eq!(screen.rest(), EVERY * 11);
     }
 
     #[test]

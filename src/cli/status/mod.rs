@@ -2,22 +2,23 @@
 
 mod live;
 mod picture;
+mod scene;
 
 use super::answer;
-use super::cell::{Error, HubFlags, hub};
-use super::output::Output;
-use crate::fleet::api::CellApi;
+use super::cell::{Error, HubFlags};
+use super::columns::width;
+use super::output::Form;
 use clap::Args;
-use picture::Picture;
-use std::sync::Arc;
+use scene::Scene;
+use std::io;
 
 #[derive(Args, Debug)]
 pub(super) struct Flags {
-    /// Keep it on the screen, up to date, until q is pressed
-    #[arg(long, short)]
+    /// Keep the screen up to date until q is pressed
+    #[arg(long, short, conflicts_with = "output")]
     watch: bool,
-    #[arg(long, short, value_enum, default_value_t, conflicts_with = "watch")]
-    output: Output,
+    #[command(flatten)]
+    form: Form,
     #[command(flatten)]
     hub: HubFlags,
 }
@@ -26,26 +27,18 @@ pub(super) struct Flags {
 pub(super) enum Failure {
     #[error(transparent)]
     Asking(#[from] Error),
-    #[error("--watch draws on a terminal, and this is none")]
+    #[error("--watch needs a terminal; without it, `hanse status` prints the same once")]
     NoTerminal,
     #[error(transparent)]
-    Terminal(#[from] std::io::Error),
+    Terminal(#[from] io::Error),
 }
 
 pub(super) fn run(flags: &Flags) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let hub = hub::connect(&flags.hub)?;
+    let mut scene = Scene::new(&flags.hub)?;
     if flags.watch {
-        return live::watch(&runtime, &hub);
+        return live::watch(&runtime, &mut scene);
     }
-    let picture = runtime.block_on(look(&hub))?;
-    let text = flags.output.form(|| picture.table(), || picture.report());
-    Ok(answer(&text)?)
-}
-
-async fn look(hub: &Arc<dyn CellApi>) -> Result<Picture, Error> {
-    let (cells, placements, copies) = (hub::cells(), hub::placements(), hub::copies());
-    let all = tokio::try_join!(hub.list(&cells, ""), hub.list(&placements, ""), hub.list(&copies, ""));
-    let (cells, placements, copies) = all.map_err(Error::Hub)?;
-    Ok(Picture::of(&cells.items, &placements.items, &copies.items))
+    let picture = runtime.block_on(scene.look())?;
+    Ok(answer(&flags.form.write(|| picture.table(width(&io::stdout())), || picture.report()))?)
 }

@@ -4,7 +4,9 @@ use super::Error;
 use super::notation::number;
 use super::source::Source;
 use crate::cli::answer;
+use crate::cli::output::Form;
 use clap::Args;
+use serde_json::json;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,19 +16,21 @@ use storage::BackupSummary;
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Flags {
-    /// The directory of the store
+    /// The data directory of the server
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// The file to write, which must not exist; `-` writes to standard output
+    /// The file to write, which must not exist yet; - for standard output
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(super) fn run(flags: &Flags) -> Result<(), Error> {
     if flags.to.as_os_str() == "-" {
         let summary = Source::of_dir(&flags.dir)?.copy_to(io::stdout().lock())?;
         // Standard output is the backup.
-        io::stderr().write_all(report("standard output", &summary).as_bytes())?;
+        io::stderr().write_all(report("standard output", &summary, flags.form).as_bytes())?;
         return Ok(());
     }
     check_absent(&flags.to)?;
@@ -36,12 +40,15 @@ pub(super) fn run(flags: &Flags) -> Result<(), Error> {
     if written.is_err() {
         let _ = std::fs::remove_file(&unfinished);
     }
-    Ok(answer(&report(&flags.to.display().to_string(), &written?))?)
+    Ok(answer(&report(&flags.to.display().to_string(), &written?, flags.form))?)
 }
 
-fn report(place: &str, summary: &BackupSummary) -> String {
+fn report(place: &str, summary: &BackupSummary, form: Form) -> String {
     let (keys, bytes) = (number(summary.entries), number(summary.bytes));
-    format!("{place}: backup of revision {}, {keys} keys, {bytes} bytes\n", summary.revision)
+    form.write(
+        || format!("{place}: backup of revision {}, {keys} keys, {bytes} bytes\n", summary.revision),
+        || json!({ "file": place, "revision": summary.revision.0, "keys": summary.entries, "bytes": summary.bytes }),
+    )
 }
 
 fn write(source: Source, unfinished: &Path, to: &Path) -> Result<BackupSummary, Error> {

@@ -4,7 +4,8 @@ use super::Error;
 use super::notation::{self, number, parse_key, table};
 use super::source::{Kind, Source};
 use crate::cli::answer;
-use clap::{Args, ValueEnum};
+use crate::cli::output::Form;
+use clap::Args;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -12,27 +13,20 @@ use storage::{Entry, Key};
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Flags {
-    /// The directory of a store, or a backup
+    /// The data directory of a server, or a backup
     #[arg(value_name = "DIR|FILE")]
     path: PathBuf,
-    /// Only keys that begin with this, written as keys are shown (`\x00` is one byte)
+    /// Only keys with this prefix, written as keys are shown (\x00 is one byte)
     #[arg(long, value_name = "PREFIX", default_value = "")]
     prefix: String,
     /// How many keys to list
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
-    /// List values too
+    /// Show values too
     #[arg(long)]
     values: bool,
-    /// For a person, or for a program
-    #[arg(long, value_enum, default_value_t = Output::Table)]
-    output: Output,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Output {
-    Table,
-    Json,
+    #[command(flatten)]
+    form: Form,
 }
 
 /// How many of the largest keys are named.
@@ -69,11 +63,9 @@ pub(super) fn run(flags: &Flags) -> Result<(), Error> {
         largest: found.largest(),
         entries: found.entries,
     };
-    let text = match flags.output {
-        Output::Table => report.table(flags.values),
-        Output::Json => serde_json::to_string_pretty(&report).map_err(std::io::Error::from)? + "\n",
-    };
-    Ok(answer(&text)?)
+    // What has only text, numbers and lists in it is JSON.
+    let program = || serde_json::to_value(&report).unwrap_or_default();
+    Ok(answer(&flags.form.write(|| report.table(flags.values), program))?)
 }
 
 fn describe(kind: &Kind) -> (Option<&'static str>, &'static str) {

@@ -19,11 +19,11 @@ use storage::{BackupError, OpenError, ReadError};
 pub(super) enum Command {
     /// Show what a store or a backup holds
     Inspect(inspect::Flags),
-    /// Write everything at the newest revision to a file
+    /// Write a backup of a store to a file
     Backup(backup::Flags),
-    /// Make a new store out of a backup
+    /// Create a new store from a backup
     Restore(restore::Flags),
-    /// Check a store or a backup, all of it
+    /// Read all of a store or a backup and check it
     Verify(verify::Flags),
 }
 
@@ -39,7 +39,7 @@ pub(super) fn run(command: Command) -> Result<(), Error> {
 /// Why one of these commands did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
-    #[error("cannot look at {}", .path.display())]
+    #[error("cannot open {}", .path.display())]
     Path {
         path: PathBuf,
         #[source]
@@ -47,13 +47,13 @@ pub(super) enum Error {
     },
     #[error("{} is not a directory", .path.display())]
     NotADirectory { path: PathBuf },
-    #[error("there is no store in {}", .dir.display())]
+    #[error("no store in {}", .dir.display())]
     NoStore { dir: PathBuf },
     #[error("{} holds a {engine} store, which this version does not know", .dir.display())]
     UnknownEngine { dir: PathBuf, engine: String },
     #[error(transparent)]
     Open(#[from] OpenError),
-    #[error("{} is in use by another process, which hands out no copy of it", .dir.display())]
+    #[error("{} is in use by another process, which does not provide a copy of it", .dir.display())]
     NoCopy {
         dir: PathBuf,
         #[source]
@@ -65,7 +65,7 @@ pub(super) enum Error {
         #[source]
         source: BackupError,
     },
-    #[error("{} goes on after its end", .path.display())]
+    #[error("{} has data after the end of the backup", .path.display())]
     TrailingBytes { path: PathBuf },
     #[error("cannot read {}", .dir.display())]
     Read {
@@ -73,7 +73,7 @@ pub(super) enum Error {
         #[source]
         source: ReadError,
     },
-    #[error("{} exists already; choose another name", .file.display())]
+    #[error("{} already exists; choose another name", .file.display())]
     Exists { file: PathBuf },
     #[error("cannot write {}", .file.display())]
     Write {
@@ -88,6 +88,6 @@ pub(super) enum Error {
         #[source]
         source: OpenError,
     },
-    #[error("cannot write the answer")]
+    #[error("cannot write the output")]
     Answer(#[from] io::Error),
 }

@@ -2,8 +2,10 @@
 
 use super::Error;
 use super::notation::number;
+use crate::cli::output::Form;
 use crate::cli::{answer, progress};
 use clap::{Args, ValueEnum};
+use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
@@ -11,21 +13,23 @@ use storage::{Engine, RESTORE_BUMP};
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Flags {
-    /// The directory of the new store; must not exist, or be empty
+    /// The directory for the new store, which must be empty or not exist yet
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// The backup; `-` reads standard input
+    /// The backup to read; - for standard input
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// The engine of the new store, whatever the old one's was
+    /// The engine of the new store; it need not be the one of the old store
     #[arg(long, value_enum, default_value_t = Embedded::Log)]
     storage: Embedded,
     /// How many revisions to skip
     ///
-    /// Whoever read the old store after the backup was taken has seen later revisions; none of them may come again
-    /// with another meaning.
+    /// Clients may have seen revisions of the old store that are later than the backup. The new store must not use them
+    /// again.
     #[arg(long, value_name = "N", default_value_t = RESTORE_BUMP)]
     bump: u64,
+    #[command(flatten)]
+    form: Form,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -55,14 +59,15 @@ pub(super) fn run(flags: &Flags) -> Result<(), Error> {
     bar.finish_and_clear();
     let failed = |source| Error::Restore { dir: flags.dir.clone(), from: flags.from.clone(), source };
     let summary = restored.map_err(failed)?;
-    let text = format!(
-        "{}: {} store made of the backup of revision {}, {} keys, {} bytes; its next revision comes after {}\n",
-        flags.dir.display(),
-        engine.name(),
-        summary.revision,
-        number(summary.entries),
-        number(summary.bytes),
-        summary.revision.0 + flags.bump,
-    );
-    Ok(answer(&text)?)
+    let (dir, next) = (flags.dir.display().to_string(), summary.revision.0 + flags.bump);
+    let person = || {
+        let (revision, keys, bytes) = (summary.revision, number(summary.entries), number(summary.bytes));
+        let restored = format!("{} store restored from the backup of revision {revision}", engine.name());
+        format!("{dir}: {restored}, {keys} keys, {bytes} bytes; new revisions start after {next}\n")
+    };
+    let program = || {
+        json!({ "dir": dir, "engine": engine.name(), "backupRevision": summary.revision.0, "revision": next,
+            "keys": summary.entries, "bytes": summary.bytes })
+    };
+    Ok(answer(&flags.form.write(person, program))?)
 }

@@ -38,11 +38,11 @@ pub(super) enum Record {
 
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum FileError {
-    #[error("it is no file that `hanse workspace export` has written")]
+    #[error("it was not written by `hanse workspace export`")]
     Foreign,
     #[error("it is damaged: {0}")]
     Damaged(String),
-    #[error("it ends too early")]
+    #[error("it is incomplete")]
     Short,
     #[error("it cannot be read or written")]
     Io(#[from] io::Error),

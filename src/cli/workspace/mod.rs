@@ -3,7 +3,8 @@
 mod file;
 mod moving;
 
-use super::cell::{self, HubFlags, hub, said_by_server};
+use super::cell::{self, ServerFlags, hub, said_by_server};
+use super::output::Form;
 use super::{answer, progress};
 use crate::fleet::api::CellError;
 use crate::fleet::{Line, kubeconfig};
@@ -21,46 +22,50 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Write a workspace into a file, whole or not at all
+    /// Export a workspace to a file
     ///
-    /// The server goes on meanwhile: what is written is the workspace at one moment. It needs a master's kubeconfig, and
-    /// the file holds whatever secrets the workspace holds.
+    /// The server keeps running: the file holds the workspace as it was at one moment. Needs an administrator's kubeconfig
+    /// (group system:masters). The file contains the Secrets of the workspace.
     Export(Export),
-    /// Make a workspace of what a file holds
+    /// Create a workspace from an exported file
     ///
-    /// A file that is damaged is refused before anything is made. Nobody does anything in the workspace until all of it is
-    /// there; one that could not be finished stays inactive, and can be deleted.
+    /// A damaged file is refused before anything is created. The workspace stays inactive until it is complete; if the
+    /// import fails, it can be deleted.
     Import(Import),
 }
 
 #[derive(Args, Debug)]
 pub(super) struct Export {
-    /// The workspace, a path such as root:team
+    /// The workspace to export, a path such as root:team
     #[arg(value_name = "PATH")]
     path: String,
-    /// The file to write, which must not exist
+    /// The file to write, which must not exist yet
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
-    /// With the workspaces in it, and those in them
+    /// Include all workspaces below it
     #[arg(long)]
     children: bool,
     #[command(flatten)]
-    hub: HubFlags,
+    form: Form,
+    #[command(flatten)]
+    hub: ServerFlags,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct Import {
-    /// Where the workspace shall be, a path such as root:team
+    /// The path of the new workspace, such as root:team
     #[arg(value_name = "PATH")]
     path: String,
     /// The file to read
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// Under the ids that the workspaces had, which must be free
+    /// Keep the IDs of the exported workspaces, which must not be in use
     #[arg(long)]
     same_identity: bool,
     #[command(flatten)]
-    hub: HubFlags,
+    form: Form,
+    #[command(flatten)]
+    hub: ServerFlags,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -73,13 +78,13 @@ pub(super) enum Error {
     Server { path: String, why: String },
     #[error("{}", file.display())]
     File { file: PathBuf, source: FileError },
-    #[error("{} is there already", .0.display())]
+    #[error("{} already exists; choose another name", .0.display())]
     Exists(PathBuf),
-    #[error("{0:?} is not a path of a workspace in another")]
+    #[error("{0:?} is not the path of a workspace below another, such as root:team")]
     Path(String),
     #[error("the file holds no workspace")]
     Empty,
-    #[error("the answer could not be read: {0}")]
+    #[error("cannot read the server's answer: {0}")]
     Answer(#[from] serde_json::Error),
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -99,20 +104,21 @@ pub(super) fn run(command: Command) -> Result<(), Error> {
 
 /// A server, asked about one workspace at a time.
 struct Hub {
-    kubeconfig: String,
+    line: Line,
 }
 
 impl Hub {
-    fn new(flags: &HubFlags) -> Result<Self, Error> {
-        Ok(Self { kubeconfig: hub::kubeconfig(flags)? })
+    fn new(flags: &ServerFlags) -> Result<Self, Error> {
+        let line = Line::new(&kubeconfig::of_server(&hub::of_server(flags)?)?);
+        Ok(Self { line: line.map_err(cell::Error::Hub)? })
     }
 
     async fn ask(&self, workspace: &str, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Error> {
         let failed = |error: CellError| Error::Server { path: workspace.to_owned(), why: said_by_server(&error) };
-        let line = Line::new(&kubeconfig::in_workspace(&self.kubeconfig, workspace)?).map_err(failed)?;
         let sort = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let body = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
-        Ok(serde_json::from_slice(&line.ask(method, path, sort, body).await.map_err(failed)?)?)
+        let path = format!("/clusters/{workspace}{path}");
+        Ok(serde_json::from_slice(&self.line.ask(method, &path, sort, body).await.map_err(failed)?)?)
     }
 }
 
@@ -132,7 +138,10 @@ async fn export(flags: &Export) -> Result<(), Error> {
     std::fs::rename(&unfinished, &flags.to)?;
     let parent = flags.to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(parent)?.sync_all()?;
-    Ok(answer(&format!("{}: {}\n", flags.to.display(), counted(workspaces, objects)))?)
+    let file = flags.to.display().to_string();
+    let person = || format!("{file}: {}\n", counted(workspaces, objects));
+    let program = || json!({ "file": file, "workspaces": workspaces, "objects": objects });
+    Ok(answer(&flags.form.write(person, program))?)
 }
 
 async fn write(flags: &Export, to: &Path) -> Result<(usize, usize), Error> {
@@ -168,7 +177,11 @@ async fn write(flags: &Export, to: &Path) -> Result<(usize, usize), Error> {
 }
 
 fn counted(workspaces: usize, objects: usize) -> String {
-    format!("{workspaces} workspace{}, {objects} objects", if workspaces == 1 { "" } else { "s" })
+    format!("{}, {objects} objects", counted_workspaces(workspaces))
+}
+
+fn counted_workspaces(number: usize) -> String {
+    format!("{number} workspace{}", if number == 1 { "" } else { "s" })
 }
 
 /// The names of the workspaces in one.
@@ -204,18 +217,26 @@ async fn import(flags: &Import) -> Result<(), Error> {
     })
     .map_err(failed)?;
     let hub = Hub::new(&flags.hub)?;
-    let bar = progress::bytes("importing", Some(std::fs::metadata(&flags.from)?.len()));
+    let shown = progress::spinner(&format!("creating {}", counted_workspaces(headers.len())));
     let moves = make(&hub, flags, &headers).await?;
     for one in &moves {
         rest(&hub, one, Some("true")).await?;
     }
+    shown.finish_and_clear();
+    let bar = progress::bytes("importing", Some(std::fs::metadata(&flags.from)?.len()));
     let objects = fill(&hub, open()?, &moves, &bar).await?;
-    for one in &moves {
+    bar.finish_and_clear();
+    let shown = progress::spinner("");
+    for (nth, one) in moves.iter().enumerate() {
+        shown.set_message(format!("activating workspace {} of {}", nth + 1, moves.len()));
         rest(&hub, one, None).await?;
     }
-    let missing = look_again(&hub, &moves).await?;
-    bar.finish_and_clear();
-    Ok(answer(&format!("{}: {}\n{missing}", flags.path, counted(moves.len(), objects)))?)
+    let missing = look_again(&hub, &moves, &shown).await?;
+    shown.finish_and_clear();
+    let lines = || missing.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let person = || format!("{}: {}\n{}", flags.path, counted(moves.len(), objects), lines());
+    let program = || json!({ "path": flags.path, "workspaces": moves.len(), "objects": objects, "missing": missing });
+    Ok(answer(&flags.form.write(person, program))?)
 }
 
 /// What says where the server is, or what is there of what others offer, is true of another server. Each of these is
@@ -227,17 +248,19 @@ const SAID_BY_SERVER: [&str; 3] = [
 ];
 
 /// Has the server say it anew. Returns what is missing here, a line for each.
-async fn look_again(hub: &Hub, moves: &[Move]) -> Result<String, Error> {
-    let mut missing = String::new();
+async fn look_again(hub: &Hub, moves: &[Move], shown: &ProgressBar) -> Result<Vec<String>, Error> {
+    let mut missing = Vec::new();
     for kind in SAID_BY_SERVER {
-        for one in moves {
+        for (nth, one) in moves.iter().enumerate() {
+            let kind_of = kind.rsplit('/').next().unwrap_or_default();
+            shown.set_message(format!("checking {kind_of} of workspace {} of {}", nth + 1, moves.len()));
             let list = hub.ask(&one.new_id, Method::GET, kind, None).await?;
             for name in
                 list["items"].as_array().into_iter().flatten().filter_map(|item| item["metadata"]["name"].as_str())
             {
                 let now = hub.ask(&one.new_id, Method::PATCH, &format!("{kind}/{name}"), Some(&json!({}))).await?;
                 if let Some(why) = moving::not_found(&now) {
-                    missing.push_str(&format!("{}: APIBinding {name:?}: {why}\n", one.new_path));
+                    missing.push(format!("{}: APIBinding {name:?}: {why}", one.new_path));
                 }
             }
         }

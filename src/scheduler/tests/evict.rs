@@ -151,7 +151,7 @@ fn what_has_nowhere_else_to_go_stays_and_says_so() {
     check("m1 now execute=5", &one_cell(), "", "m1 !CannotEvict");
     let outcome = check("m1 now execute=5 | m2 taint=gpu", &one_cell(), "", "m1 !CannotEvict");
     let told = outcome.placement.troubles[0].to_string();
-    assert_eq!(told, "it should leave cell m1 and stays: none of 2 cells fits rule r");
+    assert_eq!(told, "it should leave cell m1, but stays: none of 2 cells fits rule r");
     // Of several it leaves as many as it can.
     let mut both = one_cell();
     both.cells.spread = vec![spread(SpreadBy::Cell, 2, Some(2))];

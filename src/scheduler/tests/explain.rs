@@ -61,7 +61,7 @@ fn a_refusal_names_what_stands_in_the_way() {
 fn a_join_finds_the_cells_an_object_asks_for() {
     let city = || join(label("city"), CellLabel::Is("city".to_owned()), false);
     check("m1 city=dfw | m2 city=ord | m3", &[city()], None, "m1");
-    refused("m2 city=ord", city(), r#"the object's label city is "dfw" and asks for label city; the cell has "ord""#);
+    refused("m2 city=ord", city(), r#"label city is "dfw" on the object, "ord" on the cell"#);
     let class = CellLabel::Named { prefix: "class.".to_owned(), says: "true".to_owned() };
     check(
         "m1 class.gpu=true | m2 class.cpu=true | m3 class.gpu=false",
@@ -74,7 +74,7 @@ fn a_join_finds_the_cells_an_object_asks_for() {
     refused(
         "m1",
         join(label("none"), CellLabel::Is("x".to_owned()), false),
-        "the object has no label none, by which cells are found",
+        "the object has no label none, and the rule matches cells by it",
     );
     check("m1", &[join(label("none"), CellLabel::Is("x".to_owned()), true)], None, "m1");
 }
@@ -103,7 +103,7 @@ fn what_is_in_a_cell_stays_when_the_cell_is_tainted_silent_or_forgets_what_it_se
 fn what_fits_nowhere_any_more_stays_and_says_so() {
     let named = affinity(Affinity::named(&["m9"]));
     let placement = check("m1 now=3 | m2", std::slice::from_ref(&named), Some(3), "m1=3 !NoCellFits");
-    assert_eq!(placement.troubles[0].to_string(), "none of 2 cells fits rule r; 1 keep what they have");
+    assert_eq!(placement.troubles[0].to_string(), "none of 2 cells fits rule r; the copies in 1 are kept");
     check("m1 now=3 leaving | m2", std::slice::from_ref(&named), Some(3), "!NoCellFits");
     check("m1 | m2", &[named], Some(3), "!NoCellFits");
 }

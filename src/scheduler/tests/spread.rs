@@ -59,7 +59,7 @@ fn regions_are_chosen_before_cells() {
     let two = duplicated(&[spread(region(), 2, Some(2)), spread(SpreadBy::Cell, 2, Some(3))]);
     let placement = check(cells, &two, Some(5), "a1=5 a2=5 b1=5");
     let reasons: Vec<String> = placement.refused.iter().map(|refusal| refusal.reason.to_string()).collect();
-    assert_eq!(reasons, [r#"region "c" was not chosen"#, "its region is not known, by which objects are spread"]);
+    assert_eq!(reasons, [r#"region "c" was not chosen"#, "its region is not known, and the rule spreads by it"]);
     let three = duplicated(&[spread(region(), 3, None), spread(SpreadBy::Cell, 1, Some(3))]);
     check(cells, &three, Some(5), "a1=5 b1=5 c1=5");
     check(cells, &duplicated(&[spread(region(), 4, None)]), Some(5), "!CannotSpread");

@@ -241,7 +241,7 @@ impl Worker {
         }
         let (reason, whose) =
             if predecessor { ("Predecessor", "a predecessor") } else { ("Stranger", "somebody else") };
-        let message = format!("{} is there already and belongs to {whose}", wish.place);
+        let message = format!("{} already exists and belongs to {whose}", wish.place);
         records::tell(&self.client, record, id, &records::not_ours("False", reason, &message)).await?;
         Ok(Action::After(RECHECK))
     }
