@@ -127,6 +127,17 @@ impl Around for Sight<'_> {
         entries.map(|entry| parse(&entry?.version.value)).collect()
     }
 
+    fn each(&self, at: &Collection, look: &mut dyn FnMut(&Workspace, &Bytes) -> bool) -> Result<(), ApiError> {
+        for entry in self.snapshot.scan(keyspace::range(at)?) {
+            let entry = entry?;
+            let Some(parts) = keyspace::parse(&entry.key) else { continue };
+            if !look(&Workspace::new(parts.workspace), &entry.version.value) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn allows(&self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError> {
         self.resources.authorizer().allows(user, workspace, wanted)
     }
