@@ -4,7 +4,7 @@ use super::counts::Count;
 use super::create::stamp;
 use super::write::mark_of;
 use super::{Resources, parse, write};
-use crate::admission::{Look, Tally};
+use crate::admission::{Look, Tally, is_wide};
 use crate::allocate::Beside;
 use crate::attend::{Added, Around};
 use crate::auth::{Attributes, Decision, User};
@@ -183,7 +183,8 @@ impl Look for Sight<'_> {
 
     fn used(&self, quota: &Object, resource: &ResourceDef, now: Instant) -> Result<Tally, ApiError> {
         let place = (&*resource.group, &*resource.plural);
-        let collection = self.collection(place, quota.namespace()).ok_or_else(ApiError::no_such_path)?;
+        let namespace = if is_wide(quota) { "" } else { quota.namespace() };
+        let collection = self.collection(place, namespace).ok_or_else(ApiError::no_such_path)?;
         let count = Count { quota, resource, range: keyspace::range(&collection)?, now };
         self.resources.inner.counts.used(&self.resources.inner.store, &self.snapshot, &count)
     }

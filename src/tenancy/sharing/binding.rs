@@ -1,8 +1,9 @@
 //! Bindings: looked at together with what they refer to, and written on condition that it is still so.
 
 use super::bound::{Decision, Offer, Seen, decide};
+use super::claims;
 use super::conversion::{Converted, kept_as, needs_any, recorded};
-use super::export::revision;
+use super::export::{self, revision};
 use super::schema;
 use super::words::{
     BINDINGS, CONVERSIONS, CONVERTED, DEFINITIONS, EVOLVED, EXPORTS, HELD_BY_OBJECTS, NEWEST, OFFERED, SCHEMAS, VAULT,
@@ -13,7 +14,6 @@ use crate::tenancy::types::Types;
 use crate::tenancy::words::{CLUSTER, collection};
 use apiserver::allocate::Beside;
 use apiserver::attend::{Around, Attending};
-use apiserver::auth::{Attributes, Objects};
 use apiserver::error::ApiError;
 use apiserver::keyspace::Mark;
 use apiserver::object::Object;
@@ -49,6 +49,9 @@ fn attend_newest(object: &mut Object, write: &Attending<'_>) -> Result<Vec<Besid
         Some(home) => offer(object, home, write.around)?,
         None => None,
     };
+    if let Some(offer) = &export {
+        claims::name(object, &offer.object);
+    }
     let taken_by =
         |group: &str, plural: &str| write.around.resource(group, plural).map(|_| "a built-in kind".to_owned());
     let now = write.ambient.now();
@@ -99,9 +102,7 @@ fn may_bind(object: &Object, write: &Attending<'_>) -> Result<(), ApiError> {
     let why = format!("unable to create APIBinding: no permission to bind to export {told}");
     let refused = || ApiError::forbidden(&write.at.resource, object.name(), &why);
     let home = refer(object, write).1.ok_or_else(refused)?;
-    let (group, _, resource) = EXPORTS;
-    let wanted = Attributes::objects("bind", Objects { group, resource, name, ..Objects::default() });
-    let permitted = write.user.is_master() || write.around.grants(write.user, &home, &wanted)?;
+    let permitted = export::may_bind(write, &home, name)?;
     let there = write.around.bytes(&collection(write.around, EXPORTS, &home)?.object(name))?.is_some();
     if permitted && there { Ok(()) } else { Err(refused()) }
 }

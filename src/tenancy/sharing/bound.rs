@@ -85,8 +85,7 @@ pub(super) fn decide(seen: &Seen<'_>) -> Decision {
         conditions.set(COMPLETED, &state, seen.now);
     }
     conditions.set("APIExportValid", &valid, seen.now);
-    let asked = seen.export.map(|offer| offer.object.items(&["spec", "permissionClaims"]).cloned().collect());
-    let asked: Vec<Value> = asked.unwrap_or_default();
+    let asked = seen.export.map(|offer| claims::asked(&offer.object)).unwrap_or_default();
     let settled = claims::settle(&asked, &binding.items(&["spec", "permissionClaims"]).cloned().collect::<Vec<_>>());
     conditions.set("PermissionClaimsValid", &settled.valid, seen.now);
     conditions.set("PermissionClaimsApplied", &State::True, seen.now);

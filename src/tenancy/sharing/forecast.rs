@@ -42,7 +42,9 @@ pub(in crate::tenancy) fn foretell(object: &Object, write: &Attending<'_>) -> Re
         let Some(old) = write.old else { return Ok(Vec::new()) };
         let newest = |export: &Object| {
             let mut export = export.clone();
-            convert_export(&mut export, NEWEST);
+            if resource.version != NEWEST {
+                convert_export(&mut export, NEWEST);
+            }
             export
         };
         return of_export(newest(object), &newest(old), Draft::default(), write);

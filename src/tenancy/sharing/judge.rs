@@ -4,6 +4,7 @@ use super::conversion::Converted;
 use super::schema;
 use apiserver::custom::{ANSWER_COST, Conversions, CustomSchema, Failure};
 use apiserver::object::Object;
+use openapi::structural::Node;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +46,8 @@ impl Judge {
             schema.complete(tree);
             gone
         });
-        let mut wrong: Vec<String> = gone.iter().map(|field| format!("{} would be lost", general(field))).collect();
+        let mut wrong: Vec<String> =
+            gone.iter().map(|field| format!("{} would be lost", general(field, schema.structural().root()))).collect();
         let judged = if let Some(rules) = &self.rules {
             wrong.extend(self.unconvertible(&object, rules));
             rules
@@ -58,7 +60,8 @@ impl Judge {
         if let Some(schema) = judged {
             object.as_tree(|tree| drop(schema.prune(tree)));
             let errors = schema.validate(&object, None, self.namespaced).errors;
-            wrong.extend(errors.iter().map(|error| format!("{}: {}", general(&error.field), error.wrong.words())));
+            let field = |field: &str| general(field, schema.structural().root());
+            wrong.extend(errors.iter().map(|error| format!("{}: {}", field(&error.field), error.wrong.words())));
         }
         wrong.sort_unstable();
         wrong.dedup();
@@ -74,22 +77,27 @@ impl Judge {
     }
 }
 
-/// A field without the keys and indices on the way to it, which are the author's business.
-fn general(field: &str) -> String {
-    let mut told = String::with_capacity(field.len());
-    let mut depth = 0_usize;
-    for letter in field.chars() {
-        match letter {
-            '[' => {
-                depth += 1;
-                if depth == 1 {
-                    told.push_str("[]");
-                }
-            }
-            ']' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => told.push(letter),
-            _ => {}
+/// A field as its schema knows it: indices, and keys that the schema does not name, are the author's business.
+fn general(field: &str, root: &Node) -> String {
+    let (mut told, mut node, mut rest) = (String::new(), root, field);
+    while !rest.is_empty() {
+        let name = rest.trim_start_matches('.');
+        if let Some(index) = name.strip_prefix('[') {
+            told.push_str("[]");
+            let Some((items, (_, after))) = node.items().zip(index.split_once(']')) else { return told };
+            (node, rest) = (items, after);
+            continue;
         }
+        let end = name.find(['.', '[']).unwrap_or(name.len());
+        if !told.is_empty() {
+            told.push('.');
+        }
+        let Some(property) = node.property(&name[..end]) else {
+            told.push('*');
+            return told;
+        };
+        told.push_str(&name[..end]);
+        (node, rest) = (property, &name[end..]);
     }
     told
 }
@@ -125,10 +133,7 @@ mod tests {
         let judge = judge(&shape(json!({ "a": short, "b": short, "m": map })), None);
         assert!(judge.wrong(thing(json!({ "a": "x", "b": "x" }))).is_empty());
         let told = judge.wrong(thing(json!({ "a": "secret", "hat": "secret", "m": { "secret.key": "secret" } })));
-        assert_eq!(
-            told,
-            ["spec.a: Too long", "spec.b: Required value", "spec.hat would be lost", "spec.m[]: Too long"]
-        );
+        assert_eq!(told, ["spec.* would be lost", "spec.a: Too long", "spec.b: Required value", "spec.m.*: Too long"]);
         let mut other = thing(json!({}));
         other.map_mut().insert("apiVersion".to_owned(), json!("g/v0"));
         assert_eq!(judge.wrong(other), ["there would be no version v0"]);

@@ -7,7 +7,7 @@
 //! objects carry the identity, so that those of two exports never mix, whatever they are called.
 //!
 //! [`bound`] and [`claims`] are pure; [`bindings`] keeps bindings up to date and empties those that go.
-//! What an exporter sees of those who took something is said in [`window`].
+//! What an exporter sees of those who took something is said in [`window`], and which schemas those are in [`schemas`].
 
 mod binding;
 pub mod bindings;
@@ -21,6 +21,7 @@ mod identities;
 mod judge;
 mod policy;
 mod schema;
+pub(super) mod schemas;
 mod slice;
 pub(super) mod start;
 mod view;
