@@ -247,6 +247,36 @@ async fn those_who_took_a_kind_do_with_it_what_its_exporter_permits_at_most() {
     house.is(&house.asked("ann", &format!("DELETE {theirs}/john"), Value::Null).await, 200);
 }
 
+/// What an exporter asks of its kinds is asked of everybody who took them, whoever writes and from wherever.
+#[tokio::test]
+async fn policies_of_an_exporter_hold_where_its_kinds_are_taken() {
+    const ADMISSION: &str = "admissionregistration.k8s.io";
+    let house = House::new().await;
+    house.share(json!({})).await;
+    house.take(BOBS, json!([])).await;
+    let rule = json!({ "operations": ["CREATE", "UPDATE"], "apiGroups": ["wildwest.dev", ""], "apiVersions": ["*"],
+        "resources": ["cowboys", "configmaps"] });
+    let spec = json!({ "matchConstraints": { "resourceRules": [rule] },
+        "validations": [{ "expression": "!object.metadata.name.startsWith('outlaw')", "message": "no outlaws" }] });
+    let policy = json!({ "metadata": { "name": "law" }, "spec": spec });
+    let bound =
+        json!({ "metadata": { "name": "law" }, "spec": { "policyName": "law", "validationActions": ["Deny"] } });
+    house.put((ADMISSION, "v1", "validatingadmissionpolicies"), "root:ann", None, policy).await;
+    house.put((ADMISSION, "v1", "validatingadmissionpolicybindings"), "root:ann", None, bound).await;
+    let mine = format!("POST /clusters/{BOBS}{COWBOYS}/namespaces/default/cowboys");
+    let refused = house.asked("bob", &mine, cowboy("outlaw-jim")).await;
+    assert!(refused.0 == 422 && refused.1.contains("no outlaws"), "{}", refused.1);
+    let theirs = format!("POST {}{COWBOYS}/namespaces/default/cowboys", house.window(BOBS));
+    assert_eq!(house.asked("ann", &theirs, cowboy("outlaw-jane")).await.0, 422);
+    house.is(&house.asked("bob", &mine, cowboy("john")).await, 201);
+    // Bob's own things are none of Ann's business.
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "outlaw-map" } });
+    house.is(
+        &house.asked("bob", &format!("POST /clusters/{BOBS}/api/v1/namespaces/default/configmaps"), map).await,
+        201,
+    );
+}
+
 #[tokio::test]
 async fn a_type_says_what_its_workspaces_take_from_the_start() {
     let house = House::new().await;
