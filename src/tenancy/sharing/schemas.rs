@@ -14,10 +14,11 @@ use apiserver::target::{Target, Verb};
 use apiserver::view::{Seeing, View};
 use apiserver::window::{Called, Pane, Window};
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
-use storage::{Change, Key, KeyRange, Version};
+use storage::{Change, Key, KeyRange, Revision, Version};
 
 /// Where a path leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +43,15 @@ pub(in crate::tenancy) fn open(
     find: impl Fn(&str) -> Option<Workspace>,
 ) -> Option<Window> {
     let home = find(address.of)?;
-    let bound = Bound { client: client.clone(), home: home.clone() };
+    let bound = Bound { client: client.clone(), home: home.clone(), last: Arc::default() };
     // One schema is where it is; all of them are everywhere.
     let onto = match named(address.rest) {
         None => Workspace::everywhere(),
         Some(name) => {
-            let mut all = bound.schemas().into_values();
+            let all = bound.schemas();
+            let found = all.values().find(|found| found.name == name);
             // What is not bound is not seen in the workspace itself either.
-            all.find(|found| found.name == name).map_or_else(|| home.clone(), |found| found.within)
+            found.map_or_else(|| home.clone(), |found| found.within.clone())
         }
     };
     let (group, version, plural) = SCHEMAS;
@@ -71,9 +73,16 @@ fn named(rest: &str) -> Option<&str> {
 struct Bound {
     client: Client,
     home: Workspace,
+    /// What it was when somebody last looked, and as of which revision: one answer asks for every schema in it. Nothing
+    /// else is locked while this is held.
+    last: Arc<Mutex<Option<(Revision, Arc<Schemas>)>>>,
 }
 
+/// Schemas by where they are.
+type Schemas = HashMap<Key, Found>;
+
 /// A schema that is bound, and where it is.
+#[derive(Debug)]
 struct Found {
     within: Workspace,
     name: String,
@@ -81,7 +90,19 @@ struct Found {
 }
 
 impl Bound {
-    fn schemas(&self) -> HashMap<Key, Found> {
+    fn schemas(&self) -> Arc<Schemas> {
+        let now = self.client.revision();
+        if let Some((at, known)) = &*self.last.lock()
+            && *at == now
+        {
+            return known.clone();
+        }
+        let read = Arc::new(self.read());
+        *self.last.lock() = Some((now, read.clone()));
+        read
+    }
+
+    fn read(&self) -> Schemas {
         let Ok(bindings) = self.client.at(BINDINGS, &self.home, None) else { return HashMap::new() };
         let entries = self.client.scan(&bindings).into_iter().flatten().filter_map(Result::ok);
         let all = entries.filter_map(|entry| Object::parse(&entry.version.value).ok());
@@ -129,7 +150,7 @@ impl View for Bound {
     }
 
     fn keys(&self) -> Result<Option<Vec<Key>>, ApiError> {
-        Ok(Some(self.schemas().into_keys().collect()))
+        Ok(Some(self.schemas().keys().cloned().collect()))
     }
 
     fn depends_on(&self) -> Option<KeyRange> {

@@ -210,8 +210,7 @@ async fn a_claim_names_the_export_that_a_kind_is_from() {
         .await;
     house.bind(BOBS, "binds", "binds", json!({ "kind": "User", "apiGroup": RBAC, "name": "ann" })).await;
     house.is(&house.asked("ann", &format!("POST {place}"), named).await, 201);
-    let other = claiming(json!({ "path": BOBS, "name": "cowboys" }));
-    let mut other = other;
+    let mut other = claiming(json!({ "path": BOBS, "name": "cowboys" }));
     other["metadata"]["name"] = json!("other");
     other["spec"]["permissionClaims"][0]["resource"] = json!("horses");
     let told = house.asked("ann", &format!("POST {place}"), other).await;
