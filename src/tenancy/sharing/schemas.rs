@@ -75,11 +75,14 @@ struct Bound {
     home: Workspace,
     /// What it was when somebody last looked, and as of which revision: one answer asks for every schema in it. Nothing
     /// else is locked while this is held.
-    last: Arc<Mutex<Option<(Revision, Arc<Schemas>)>>>,
+    last: Arc<Mutex<Option<Looked>>>,
 }
 
 /// Schemas by where they are.
 type Schemas = HashMap<Key, Found>;
+
+/// What was seen, and when.
+type Looked = (Revision, Arc<Schemas>);
 
 /// A schema that is bound, and where it is.
 #[derive(Debug)]
