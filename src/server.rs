@@ -15,7 +15,7 @@ use crate::fleet::{self, Connector, Doors, Ledger};
 use crate::interpreter::Scripts;
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
-use crate::tenancy::{Finder, HOME, ROOT, Tenancy, bindings, departure, mounts, projects, rest, seed};
+use crate::tenancy::{Finder, HOME, ROOT, Tenancy, address, bindings, departure, mounts, projects, rest, seed};
 use crate::upkeep::{self, Pace, Signing, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
@@ -159,7 +159,7 @@ impl Server {
         let upkeep = upkeep::start(&client, Some(&api.relay), served, Pace::default(), &stop);
         let signing = Signing { authority: credentials.authority.clone(), lasts_max: keys.cluster_signing_duration };
         upkeep.sign(&client, signing, &stop);
-        let tending = tend(&api, aggregate(&resources, &api, front, &stop), &stop);
+        let tending = tend(&api, url, aggregate(&resources, &api, front, &stop), &stop);
         if let Some(standing) = standing {
             let (authentication, trust) = (authentication.clone(), credentials.trust.clone());
             Follower { standing, authentication, trust, clients, proxies }.start(&stop).await?;
@@ -217,9 +217,15 @@ impl Server {
 }
 
 /// Starts what looks after workspaces, and what looks after the API servers behind this one.
-fn tend(api: &Api, aggregating: impl Future<Output = ()> + Send + 'static, stop: &CancellationToken) -> TaskTracker {
+fn tend(
+    api: &Api,
+    url: String,
+    aggregating: impl Future<Output = ()> + Send + 'static,
+    stop: &CancellationToken,
+) -> TaskTracker {
     let tending = TaskTracker::new();
     let client = Client::as_system(api.resources.clone(), "tenancy");
+    tending.spawn(address::refresh(client.clone(), url, stop.clone()));
     tending.spawn(departure::controller(&client).run(stop.clone()));
     tending.spawn(bindings::controller(&client).run(stop.clone()));
     tending.spawn(mounts::controller(&client).run(stop.clone()));

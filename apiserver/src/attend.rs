@@ -70,6 +70,10 @@ pub trait Around: Sync {
     /// All objects of a collection, as they are stored.
     fn all(&self, at: &Collection) -> Result<Vec<Object>, ApiError>;
 
+    /// Shows the objects of a collection one by one, as they are stored and with the workspaces that they are in, for as
+    /// long as more are wanted.
+    fn each(&self, at: &Collection, look: &mut dyn FnMut(&Workspace, &Bytes) -> bool) -> Result<(), ApiError>;
+
     /// Whether the rules of a workspace let a user do something.
     fn allows(&self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError>;
 
@@ -155,6 +159,11 @@ pub trait Attendant: fmt::Debug + Send + Sync {
 
     /// Says on an object of a shared kind whose it is: whoever shares it sees those of all workspaces side by side.
     fn brand(&self, _object: &mut Object, _: &Workspace) {}
+
+    /// What somebody should know who only asks what a write would do.
+    fn foretell(&self, _object: &Object, _: &Attending<'_>) -> Result<Vec<String>, ApiError> {
+        Ok(Vec::new())
+    }
 
     /// Looks at the metadata of an object that is made or changed: what in it is not its author's is put back, or is why
     /// the write is refused.

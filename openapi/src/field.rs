@@ -49,7 +49,8 @@ impl Wrong {
         }
     }
 
-    fn words(self) -> &'static str {
+    /// In which way, in words.
+    pub fn words(self) -> &'static str {
         match self {
             Self::NotFound => "Not found",
             Self::Required => "Required value",

@@ -97,7 +97,7 @@ fn claims_up(object: &mut Object, kept: &str) {
     let raised = claims.iter().map(|claim| {
         let mut high = raised(claim, of_binding);
         if let Some(original) = kept.iter().find(|other| is_same(other, claim)) {
-            for field in ["verbs", "selector", "defaultSelector"] {
+            for field in ["verbs", "selector", "defaultSelector", "export"] {
                 copy(&mut high, original, field);
             }
         }
@@ -119,7 +119,8 @@ fn lowered(claim: &Value) -> Value {
 
 fn lowered_loses(claim: &Value) -> bool {
     let all = claim.get("selector").is_none_or(|selector| *selector == json!({ "matchAll": true }));
-    claim["verbs"] != json!(["*"]) || !all || claim.get("defaultSelector").is_some()
+    let says = |field: &str| claim.get(field).is_some();
+    claim["verbs"] != json!(["*"]) || !all || says("defaultSelector") || says("export")
 }
 
 /// What selected by name in v1alpha1 always meant everything.

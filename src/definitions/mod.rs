@@ -8,8 +8,9 @@ use apiserver::catalog::Catalog;
 use apiserver::object::Object;
 use std::sync::Arc;
 
-const DEFINITIONS: [&str; 11] = [
+const DEFINITIONS: [&str; 12] = [
     include_str!("apiresourceschema.yaml"),
+    include_str!("apiconversion.yaml"),
     include_str!("apiexport.yaml"),
     include_str!("apibinding.yaml"),
     include_str!("apiexportendpointslice.yaml"),

@@ -147,6 +147,10 @@ impl Attendant for Tenancy {
         rest::check(workspace, target, around)
     }
 
+    fn foretell(&self, object: &Object, write: &Attending<'_>) -> Result<Vec<String>, ApiError> {
+        sharing::foretell(object, write)
+    }
+
     fn keep(&self, object: &mut Object, write: &Attending<'_>) -> Result<(), ApiError> {
         rest::keep(object.name(), write)?;
         reserved::keep(object, write)

@@ -6,6 +6,7 @@ use super::lifecycle;
 use super::mounts;
 use super::path::{self, Tree};
 use super::projects::forms;
+use super::sharing::schemas;
 use super::sharing::window::{self, Windows};
 use super::words;
 use super::words::{HOME, ITSELF, LOGICAL_CLUSTERS, ROOT, WORKSPACES};
@@ -70,6 +71,10 @@ impl FindWorkspace for Finder {
         }
         if let Some(address) = lifecycle::read(path) {
             let opened = lifecycle::open(&self.client, &address, |path| self.find(Some(path)));
+            return Some((opened, address.rest.to_owned()));
+        }
+        if let Some(address) = schemas::read(path) {
+            let opened = schemas::open(&self.client, &address, |path| self.find(Some(path)));
             return Some((opened, address.rest.to_owned()));
         }
         let address = window::read(path)?;

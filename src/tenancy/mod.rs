@@ -5,11 +5,12 @@
 //! and a path is looked up in the objects themselves, so there is no index that could be behind them.
 //!
 //! [`path`] is pure; [`Finder`] looks paths up; [`Tenancy`] completes new workspaces; [`departure`] empties those that
-//! go; [`seed`] is what the first one begins with. Who somebody is in a workspace is said in `identity`, who may enter
+//! go; [`seed`] is what the first one begins with, and [`address`] says on all where the server is. Who somebody is in a workspace is said in `identity`, who may enter
 //! one in `door`, and what nobody but the server writes on objects in `reserved`.
 //! What is mounted among workspaces is told in [`mounts`].
 //! How workspaces share APIs is told in `sharing`.
 
+pub mod address;
 mod birth;
 mod conditions;
 pub mod departure;

@@ -4,6 +4,7 @@
 use super::words::{CLUSTER, OWNER, PATH, REQUIRED_GROUPS};
 use crate::definitions::CARRIED;
 use apiserver::attend::Attending;
+use apiserver::custom::KEPT;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
 use serde_json::{Map, Value};
@@ -43,7 +44,7 @@ pub(super) fn keep(object: &mut Object, write: &Attending<'_>) -> Result<(), Api
 fn kept(old: &Map<String, Value>, mut new: Map<String, Value>) -> Result<Option<Map<String, Value>>, String> {
     let changed: Vec<String> = new
         .iter()
-        .filter(|(key, value)| is_reserved(key) && old.get(*key) != Some(value))
+        .filter(|(key, value)| is_reserved(key) && !key.starts_with(KEPT) && old.get(*key) != Some(value))
         .map(|(key, _)| key.clone())
         .collect();
     let missing: Vec<String> = old.keys().filter(|key| is_reserved(key) && !new.contains_key(*key)).cloned().collect();
@@ -90,6 +91,10 @@ mod tests {
         check(json!({ own: "1", "a": "b" }), json!({}), Ok(Some(json!({ own: "1" }))));
         check(json!({}), json!({ "kcp.io/path": "root:victim", "a": "b" }), Ok(Some(json!({ "a": "b" }))));
         check(json!({ "kcp.io/path": "root:a" }), json!({ "kcp.io/path": "root:b" }), Err("kcp.io/path"));
+        // What other versions know of an object is its author's, and is not lost by whoever does not know of it.
+        let kept = "preserve.conversion.apis.kcp.io/v2";
+        check(json!({ kept: "1" }), json!({ kept: "2" }), Ok(None));
+        check(json!({ kept: "1" }), json!({}), Ok(Some(json!({ kept: "1" }))));
         check(json!({}), json!({ "experimental.quota.kcp.io/cluster-scoped": "true" }), Ok(None));
     }
 }

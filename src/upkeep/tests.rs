@@ -489,6 +489,60 @@ async fn a_quota_says_what_is_used_whatever_comes_and_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quota_can_be_for_a_whole_workspace() {
+    const SECRETS: Resource = ("", "v1", "secrets");
+    const ROLES: Resource = ("rbac.authorization.k8s.io", "v1", "clusterroles");
+    let (world, keeping) = World::tidy().await;
+    for name in ["admin", "m"] {
+        world.make(NAMESPACES, None, json!({ "metadata": { "name": name } })).await;
+    }
+    let hard = json!({ "secrets": "3", "count/clusterroles.rbac.authorization.k8s.io": "1" });
+    let wide = json!({ "experimental.quota.kcp.io/cluster-scoped": "true" });
+    let named = |name: &str| json!({ "metadata": { "name": name } });
+    world
+        .make(
+            QUOTAS,
+            Some("admin"),
+            json!({ "metadata": { "name": "q", "annotations": wide }, "spec": { "hard": hard } }),
+        )
+        .await;
+    // The same without the annotation is for its own namespace, and so is one with it elsewhere.
+    for namespace in ["admin", "m"] {
+        let annotations = if namespace == "m" { wide.clone() } else { json!({}) };
+        let metadata = json!({ "name": "own", "annotations": annotations });
+        world
+            .make(QUOTAS, Some(namespace), json!({ "metadata": metadata, "spec": { "hard": { "secrets": "1" } } }))
+            .await;
+    }
+    for namespace in ["n", "m", "admin"] {
+        world.make(SECRETS, Some(namespace), named("s")).await;
+    }
+    world.make(ROLES, None, named("one")).await;
+    let used = |secrets: &str, roles: &str| {
+        uses(json!({ "secrets": secrets, "count/clusterroles.rbac.authorization.k8s.io": roles }))
+    };
+    let (quota, own) = (world.at(QUOTAS, Some("admin"), "q"), world.at(QUOTAS, Some("m"), "own"));
+    world.until(&quota, used("3", "1")).await;
+    world.until(&own, uses(json!({ "secrets": "1" }))).await;
+    let refused = async |resource: Resource, namespace: Option<&str>| {
+        let place = world.client.at(resource, &world.workspace, namespace).unwrap();
+        let error = world.client.create(&place, named("more")).await.unwrap_err();
+        assert!(error.code() == 403 && error.message().contains("exceeded quota: q"), "{error}");
+    };
+    refused(SECRETS, Some("n")).await;
+    refused(ROLES, None).await;
+    // Other workspaces have nothing to do with it, and what goes makes room.
+    let other = world.in_workspace("other");
+    other.make(ROLES, None, named("one")).await;
+    other.make(ROLES, None, named("two")).await;
+    world.delete(&world.at(SECRETS, Some("n"), "s"), Propagation::Background).await;
+    world.delete(&world.at(ROLES, None, "one"), Propagation::Background).await;
+    world.until(&quota, used("2", "0")).await;
+    world.make(ROLES, None, named("two")).await;
+    keeping.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_policy_says_what_seems_wrong_with_it() {
     let (world, keeping) = World::tidy().await;
     let resource = ("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies");

@@ -21,7 +21,7 @@ mod tolerations;
 mod usage;
 
 pub use mirrored::{MIRRORED, may_delete};
-pub use quota::charge;
+pub use quota::{WIDE_IN, charge, is_wide};
 pub use tally::Tally;
 
 use crate::ambient::Ambient;

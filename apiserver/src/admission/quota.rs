@@ -1,4 +1,4 @@
-//! `ResourceQuota`: a namespace uses no more than it may.
+//! `ResourceQuota`: a namespace uses no more than it may, or a whole workspace.
 //!
 //! What is used is counted from the objects that are there, at the revision that the write is decided on or later. Each
 //! quota that an object counts against is written together with it, and only if nobody else did in the meantime: of two
@@ -12,12 +12,25 @@ use crate::object::{Object, child};
 use crate::strategy::Part;
 use serde_json::Value;
 
+/// The annotation of a quota that is for the whole workspace, and the namespace that such quotas are in.
+const WIDE: &str = "experimental.quota.kcp.io/cluster-scoped";
+pub const WIDE_IN: &str = "admin";
+
+/// Whether a quota counts what is in all namespaces of its workspace, and in none.
+pub fn is_wide(quota: &Object) -> bool {
+    quota.namespace() == WIDE_IN && quota.annotation(WIDE) == Some("true")
+}
+
 /// The quotas as they are once the object is written; empty where none is about it.
 pub fn charge(object: &Object, attempt: &Attempt<'_>) -> Result<Vec<Object>, ApiError> {
-    if !attempt.resource.namespaced || attempt.resource.plural == "events" || !counts(object, attempt) {
+    if attempt.resource.plural == "events" || !counts(object, attempt) {
         return Ok(Vec::new());
     }
-    let quotas = attempt.look.all(("", "resourcequotas"), object.namespace())?;
+    let in_namespace = |namespace: &str| attempt.look.all(("", "resourcequotas"), namespace);
+    let own = Some(object.namespace()).filter(|namespace| attempt.resource.namespaced && *namespace != WIDE_IN);
+    let mut quotas = own.map_or_else(|| Ok(Vec::new()), in_namespace)?;
+    let is_here = attempt.resource.namespaced && object.namespace() == WIDE_IN;
+    quotas.extend(in_namespace(WIDE_IN)?.into_iter().filter(|quota| is_here || is_wide(quota)));
     let mut concerned: Vec<(Object, Amounts)> = Vec::new();
     for quota in quotas {
         let mut hard = amounts(quota.pointer(&["spec", "hard"]));

@@ -1,5 +1,6 @@
 //! What is used of one quota, counted: by admission when something is added, and by whoever keeps quotas right.
 
+use super::quota::is_wide;
 use super::usage;
 use crate::amount::{Amount, Amounts, add, amounts, to_value};
 use crate::catalog::ResourceDef;
@@ -24,7 +25,7 @@ impl Tally {
         let limits = amounts(quota.pointer(&["spec", "hard"]));
         let mut used = Amounts::new();
         for resource in resources {
-            let counted = limits.keys().filter(|name| is_about(resource, name));
+            let counted = limits.keys().filter(|name| is_about(quota, resource, name));
             used.extend(counted.map(|name| (name.clone(), Amount::ZERO)));
         }
         Self { quota: quota.clone(), now, used }
@@ -32,7 +33,8 @@ impl Tally {
 
     /// Whether it is still the same quota, as far as counting goes.
     pub fn is_of(&self, quota: &Object) -> bool {
-        self.quota.uid() == quota.uid() && self.quota.get("spec") == quota.get("spec")
+        let is_same = self.quota.uid() == quota.uid() && self.quota.get("spec") == quota.get("spec");
+        is_same && is_wide(&self.quota) == is_wide(quota)
     }
 
     pub fn quota(&self) -> &Object {
@@ -45,21 +47,21 @@ impl Tally {
     }
 
     pub fn concerns(&self, resource: &ResourceDef) -> bool {
-        self.used.keys().any(|name| is_about(resource, name))
+        self.used.keys().any(|name| is_about(&self.quota, resource, name))
     }
 
     /// Objects of this resource all count the same: how many there are is enough to know.
     pub fn counts_only(&self, resource: &ResourceDef) -> bool {
         let scoped = self.quota.items(&["spec", "scopes"]).next().is_some()
             || self.quota.pointer(&["spec", "scopeSelector"]).is_some();
-        let concerned = self.used.keys().filter(|name| is_about(resource, name));
+        let concerned = self.used.keys().filter(|name| is_about(&self.quota, resource, name));
         !scoped && concerned.into_iter().all(|name| usage::is_count(resource, name))
     }
 
     /// Counts so many objects of a resource without a look at them: see [`Tally::counts_only`].
     pub fn add_number(&mut self, resource: &ResourceDef, number: usize) {
         for (name, sum) in &mut self.used {
-            if is_about(resource, name) {
+            if is_about(&self.quota, resource, name) {
                 *sum = sum.plus(Amount::whole(number));
             }
         }
@@ -119,8 +121,8 @@ impl Tally {
 }
 
 /// A limit of this name is about objects of this resource. Events are no burden to anybody.
-fn is_about(resource: &ResourceDef, name: &str) -> bool {
-    resource.namespaced && resource.plural != "events" && usage::concerns(resource, name)
+fn is_about(quota: &Object, resource: &ResourceDef, name: &str) -> bool {
+    (resource.namespaced || is_wide(quota)) && resource.plural != "events" && usage::concerns(resource, name)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::def::{Collecting, ResourceDef, Schema, Stored, SubresourceDef, Traits};
 use super::order;
-use crate::custom::{Conversion, Converter, Custom, Definition, Elsewhere, Interned};
+use crate::custom::{CONVERSIONS, Conversion, Converter, Custom, CustomSchema, Definition, Elsewhere, Interned};
 use crate::object::Object;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -81,13 +81,21 @@ fn versions(
 ) -> Vec<Arc<ResourceDef>> {
     let all: Vec<&Value> = definition.items(&["spec", "versions"]).collect();
     let compiled = all.iter().map(|version| (word(version, "name").to_owned(), interned.get(version)));
+    let compiled: BTreeMap<String, Arc<CustomSchema>> = compiled.collect();
+    let conversion = match (&source, conversion, definition.annotation(CONVERSIONS)) {
+        // Whoever shares it has checked the rules.
+        (Definition::Shared(_), Conversion::Rename, Some(said)) => {
+            Conversion::Rules(interned.conversions(said, &all, &compiled))
+        }
+        (_, conversion, _) => conversion,
+    };
     let shared = Shared {
         definition,
         names: definition.pointer(names).unwrap_or(&Value::Null),
         source,
         since,
         stored: all.iter().find(|version| flag(version, "storage")).map_or("", |version| word(version, "name")),
-        versions: Arc::new(compiled.collect()),
+        versions: Arc::new(compiled),
         conversion,
         terminating,
     };
@@ -102,7 +110,7 @@ struct Shared<'a> {
     source: Definition,
     since: Revision,
     stored: &'a str,
-    versions: Arc<BTreeMap<String, Arc<crate::custom::CustomSchema>>>,
+    versions: Arc<BTreeMap<String, Arc<CustomSchema>>>,
     conversion: Conversion,
     terminating: bool,
 }

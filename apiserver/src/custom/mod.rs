@@ -3,11 +3,13 @@
 //! A [`CustomSchema`] is one version of a definition, compiled. Equal ones are one: see [`Interned`]. [`Custom`] adds
 //! what the workspace it is defined in knows of it.
 
+mod conversion;
 mod intern;
 mod rules;
 mod scale;
 mod schema;
 
+pub use conversion::{ANSWER_COST, CONVERSIONS, Conversions, Failure, KEPT, check_conversions};
 pub use intern::Interned;
 pub use rules::{Judged, check_rules};
 pub use schema::{CustomSchema, envelope};
@@ -107,6 +109,8 @@ pub enum Conversion {
     Rename,
     /// The server knows how.
     Given(Converter),
+    /// Rules say how.
+    Rules(Arc<Conversions>),
     /// Somebody else knows how; this is what the definition says of them.
     Webhook(serde_json::Value),
 }

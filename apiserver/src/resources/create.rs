@@ -114,13 +114,14 @@ impl Resources {
         object = self.consulted(question, object).await?;
         let unmoved = self.may_grant(by.user(), at, "", (&object, None))?;
         strategy::prepare_create(&at.resource, &mut object, &self.surroundings(), by.user());
-        let mut beside =
-            self.beside(&mut object, &attempt, By { at, user: by.user(), through_window: how.view.is_some() })?;
+        let who = By { at, user: by.user(), through_window: how.view.is_some() };
+        let mut beside = self.beside(&mut object, &attempt, who)?;
         write::settle(&at.resource, &mut object);
         validate_new(at, &mut object)?;
         how.told.add(write::warnings(&at.resource, &mut object, None));
         admission::check(&object, &attempt)?;
         self.permitted(question, Some(&object)).await?;
+        self.foretell(&object, &attempt, who, how)?;
         beside.extend(unmoved);
         beside.extend(admission::charge(&object, &attempt)?.into_iter().map(Beside::Quota));
         Ok((object, beside))

@@ -1,5 +1,6 @@
 //! The one loop that reads an object, decides what it should become, and commits that if nobody was faster.
 
+use super::versions::check_readable;
 use super::write::How;
 use super::{Found, Resources, parse};
 use crate::allocate::Beside;
@@ -75,7 +76,9 @@ impl Resources {
             Next::Write(object) => (object, self.moved(at.resource(), at.workspace())?),
             Next::With(object, beside) => (object, beside),
         };
-        let draft = draft(self.lowered(&at.within, object).await?);
+        let object = self.lowered(&at.within, object).await?;
+        check_readable(at.resource(), &object, || parse(&found.version.value).ok())?;
+        let draft = draft(object);
         if dry_run {
             return Ok(Outcome::Written(draft.stamped(expected)));
         }
@@ -129,7 +132,9 @@ impl Resources {
         if let Some(there) = self.inner.store.recent().get(key.as_bytes()).map_err(ApiError::from)? {
             return Err(refuse_another(&at, &there.value)?.into());
         }
-        let draft = draft(self.lowered(place, object).await?);
+        let object = self.lowered(place, object).await?;
+        check_readable(&place.resource, &object, || None)?;
+        let draft = draft(object);
         let mut txn = sight.join(Txn::create(key, draft.clone()), beside)?;
         txn = self.under_definition(txn, place)?;
         if let Some((namespace, revision)) = namespace {

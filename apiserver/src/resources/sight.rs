@@ -4,7 +4,7 @@ use super::counts::Count;
 use super::create::stamp;
 use super::write::mark_of;
 use super::{Resources, parse, write};
-use crate::admission::{Look, Tally};
+use crate::admission::{Look, Tally, is_wide};
 use crate::allocate::Beside;
 use crate::attend::{Added, Around};
 use crate::auth::{Attributes, Decision, User};
@@ -127,6 +127,17 @@ impl Around for Sight<'_> {
         entries.map(|entry| parse(&entry?.version.value)).collect()
     }
 
+    fn each(&self, at: &Collection, look: &mut dyn FnMut(&Workspace, &Bytes) -> bool) -> Result<(), ApiError> {
+        for entry in self.snapshot.scan(keyspace::range(at)?) {
+            let entry = entry?;
+            let Some(parts) = keyspace::parse(&entry.key) else { continue };
+            if !look(&Workspace::new(parts.workspace), &entry.version.value) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn allows(&self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError> {
         self.resources.authorizer().allows(user, workspace, wanted)
     }
@@ -172,7 +183,8 @@ impl Look for Sight<'_> {
 
     fn used(&self, quota: &Object, resource: &ResourceDef, now: Instant) -> Result<Tally, ApiError> {
         let place = (&*resource.group, &*resource.plural);
-        let collection = self.collection(place, quota.namespace()).ok_or_else(ApiError::no_such_path)?;
+        let namespace = if is_wide(quota) { "" } else { quota.namespace() };
+        let collection = self.collection(place, namespace).ok_or_else(ApiError::no_such_path)?;
         let count = Count { quota, resource, range: keyspace::range(&collection)?, now };
         self.resources.inner.counts.used(&self.resources.inner.store, &self.snapshot, &count)
     }

@@ -130,6 +130,7 @@ impl Resources {
         }
         admission::check(&new, &attempt)?;
         self.permitted(question, Some(&new)).await?;
+        self.foretell(&new, &attempt, who, how)?;
         self.room_to_grow(&at.within, (old, &new), by.user())?;
         beside.extend(unmoved);
         beside.extend(admission::charge(&new, &attempt)?.into_iter().map(Beside::Quota));

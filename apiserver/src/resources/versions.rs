@@ -4,14 +4,18 @@
 use super::{Found, Resources, parse};
 use crate::catalog::ResourceDef;
 use crate::convert;
-use crate::custom::{Conversion, Custom};
+use crate::custom::{ANSWER_COST, Conversion, Conversions, Custom, Failure};
 use crate::error::ApiError;
 use crate::hooks::{Endpoint, conversion};
 use crate::object::Object;
 use crate::place::{Collection, Workspace};
 use bytes::Bytes;
+use openapi::FieldError;
 use serde_json::Value;
 use storage::{Revision, Version};
+
+/// What is converted before others get their turn: some milliseconds.
+const TURN_COST: u64 = 100_000;
 
 /// What is stored is what is seen.
 fn is_as_stored(resource: &ResourceDef, modified: Revision) -> bool {
@@ -92,8 +96,19 @@ impl Resources {
             return Ok(object);
         }
         let stored = format!("{}/{}", resource.stored.group, resource.stored.version);
-        let lowered = self.converted(&at.workspace, resource, vec![object], &stored).await?.pop();
-        let mut object = lowered.ok_or_else(|| ApiError::internal("an object is gone"))?;
+        let mut object = match rules_of(resource) {
+            Some(rules) => {
+                let mut object = object;
+                let converted = by_rules(rules, &mut object, &stored, &mut { ANSWER_COST });
+                // It is what its author wrote that cannot be converted.
+                converted.map_err(|failure| refused(resource, &object, &resource.stored.version, failure))?;
+                object
+            }
+            None => {
+                let lowered = self.converted(&at.workspace, resource, vec![object], &stored).await?.pop();
+                lowered.ok_or_else(|| ApiError::internal("an object is gone"))?
+            }
+        };
         // What the version it is kept in does not know is not kept: so it can be read as it is stored.
         if let Some(schema) = resource.custom().and_then(|custom| custom.versions.get(&resource.stored.version)) {
             object.as_tree(|tree| {
@@ -114,6 +129,7 @@ impl Resources {
     ) -> Result<Vec<Object>, ApiError> {
         let webhook = match resource.custom().map(|custom| &custom.conversion) {
             Some(Conversion::Webhook(webhook)) => webhook,
+            Some(Conversion::Rules(rules)) => return all_by_rules(rules, resource, objects, api_version).await,
             other => {
                 objects.iter_mut().for_each(|object| converted_at_once(other, object, api_version));
                 return Ok(objects);
@@ -133,6 +149,73 @@ impl Resources {
         let objects = converted.map_err(failed)?.into_iter().map(Object::try_from).collect::<Result<_, _>>();
         objects.map_err(|error| failed(error.to_string()))
     }
+}
+
+/// The rules by which objects of a resource are converted, if it has any.
+fn rules_of(resource: &ResourceDef) -> Option<&Conversions> {
+    match resource.custom().map(|custom| &custom.conversion) {
+        Some(Conversion::Rules(rules)) => Some(rules),
+        _ => None,
+    }
+}
+
+fn by_rules(rules: &Conversions, object: &mut Object, api_version: &str, left: &mut u64) -> Result<(), Failure> {
+    rules.convert(object, api_version.rsplit('/').next().unwrap_or_default(), left)?;
+    object.map_mut().insert("apiVersion".to_owned(), api_version.into());
+    Ok(())
+}
+
+/// Objects in another version. One that cannot be converted fails whoever asked for it.
+async fn all_by_rules(
+    rules: &Conversions,
+    resource: &ResourceDef,
+    mut objects: Vec<Object>,
+    api_version: &str,
+) -> Result<Vec<Object>, ApiError> {
+    let mut left = ANSWER_COST;
+    for object in &mut objects {
+        let before = left;
+        by_rules(rules, object, api_version, &mut left).map_err(|Failure { field, why }| {
+            let (kind, name, from) = (resource.kind.as_str(), object.name(), object.api_version());
+            ApiError::internal(format!(
+                "{kind} {name:?} cannot be converted from {from} to {api_version}: {field}: {why}"
+            ))
+        })?;
+        if before / TURN_COST != left / TURN_COST {
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(objects)
+}
+
+/// Refuses an object that could not be read in some version, unless what it takes the place of could not either.
+/// Whoever lists objects of many authors depends on none of them.
+pub(super) fn check_readable(
+    resource: &ResourceDef,
+    stored: &Object,
+    old: impl FnOnce() -> Option<Object>,
+) -> Result<(), ApiError> {
+    let Some((version, failure)) = unreadable(resource, stored) else { return Ok(()) };
+    if old().is_some_and(|old| unreadable(resource, &old).is_some()) {
+        return Ok(());
+    }
+    Err(refused(resource, stored, &version, failure))
+}
+
+/// A version that a stored object cannot be read in, and why.
+fn unreadable(resource: &ResourceDef, stored: &Object) -> Option<(String, Failure)> {
+    let (rules, custom) = (rules_of(resource)?, resource.custom()?);
+    let mut left = ANSWER_COST;
+    custom.versions.keys().find_map(|version| {
+        let failure = rules.convert(&mut stored.clone(), version, &mut left).err()?;
+        Some((version.clone(), failure))
+    })
+}
+
+fn refused(resource: &ResourceDef, object: &Object, version: &str, Failure { field, why }: Failure) -> ApiError {
+    let why = format!("cannot be converted to {}/{version}: {why}", resource.group);
+    let errors = [FieldError::forbidden(field, why)];
+    ApiError::invalid(&resource.group, &resource.kind, object.name(), &errors)
 }
 
 /// Makes a stored object what the version that it is kept in asks for now. Other versions fill in nothing of their own:
@@ -162,7 +245,7 @@ pub(super) fn has_to_be_asked_for(resource: &ResourceDef) -> bool {
     resource.custom().is_some_and(|custom| matches!(custom.conversion, Conversion::Webhook(_)))
 }
 
-/// The same for those who cannot wait, where nobody has to be asked.
+/// The same for those who cannot wait, where nobody has to be asked. What cannot be converted is shown as it is stored.
 pub(super) fn shown_at_once(resource: &ResourceDef, bytes: Bytes, modified: Revision) -> Bytes {
     if is_as_stored(resource, modified) {
         return bytes;
@@ -172,7 +255,14 @@ pub(super) fn shown_at_once(resource: &ResourceDef, bytes: Bytes, modified: Revi
         None => object = convert::from_storage(object, resource),
         Some(custom) => {
             complete_as_kept(custom, &mut object);
-            converted_at_once(Some(&custom.conversion), &mut object, &resource.api_version());
+            match rules_of(resource) {
+                None => converted_at_once(Some(&custom.conversion), &mut object, &resource.api_version()),
+                Some(rules) => {
+                    if by_rules(rules, &mut object, &resource.api_version(), &mut { ANSWER_COST }).is_err() {
+                        return bytes;
+                    }
+                }
+            }
             object.as_tree(|tree| drop(custom.schema.prune(tree)));
         }
     }

@@ -295,6 +295,26 @@ impl Resources {
         self.inner.attendant.attend(object, &write)
     }
 
+    /// Tells whoever only asks what would happen.
+    pub(super) fn foretell(
+        &self,
+        object: &Object,
+        attempt: &Attempt<'_>,
+        by: By<'_>,
+        how: How<'_>,
+    ) -> Result<(), ApiError> {
+        let given = matches!(attempt.resource.custom().map(|custom| &custom.definition), Some(Definition::Given(_)));
+        if !how.dry_run || !given {
+            return Ok(());
+        }
+        let around = self.sight(&by.at.workspace);
+        let Attempt { part, old, ambient, .. } = *attempt;
+        let By { at, user, through_window } = by;
+        let write = Attending { at, part, old, user, through_window, ambient, around: &around };
+        how.told.add(self.inner.attendant.foretell(object, &write)?);
+        Ok(())
+    }
+
     /// What is written together with the end of an object.
     pub(super) fn given_up(&self, at: &ObjectRef, object: &Object) -> Result<Vec<Beside>, ApiError> {
         if is(at.resource(), "", "services") {

@@ -3,6 +3,7 @@
 //!
 //! [`Structural::read`] takes a schema that the definition's own rules accepted; [`Node`] is one place in it.
 
+mod compare;
 mod correlate;
 mod default;
 mod embedded;
@@ -24,6 +25,7 @@ mod value;
 use serde_json::Value;
 
 use crate::field::FieldError;
+pub use compare::Change;
 pub use correlate::{OldItems, unchanged};
 pub use embedded::Judge;
 pub use field_path::Found;

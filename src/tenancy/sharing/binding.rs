@@ -1,16 +1,19 @@
 //! Bindings: looked at together with what they refer to, and written on condition that it is still so.
 
 use super::bound::{Decision, Offer, Seen, decide};
-use super::export::revision;
+use super::claims;
+use super::conversion::{Converted, kept_as, needs_any, recorded};
+use super::export::{self, revision};
 use super::schema;
-use super::words::{BINDINGS, DEFINITIONS, EVOLVED, EXPORTS, HELD_BY_OBJECTS, NEWEST, OFFERED, SCHEMAS, VAULT};
+use super::words::{
+    BINDINGS, CONVERSIONS, CONVERTED, DEFINITIONS, EVOLVED, EXPORTS, HELD_BY_OBJECTS, NEWEST, OFFERED, SCHEMAS, VAULT,
+};
 use crate::definitions::convert_binding;
 use crate::tenancy::path;
 use crate::tenancy::types::Types;
 use crate::tenancy::words::{CLUSTER, collection};
 use apiserver::allocate::Beside;
 use apiserver::attend::{Around, Attending};
-use apiserver::auth::{Attributes, Objects};
 use apiserver::error::ApiError;
 use apiserver::keyspace::Mark;
 use apiserver::object::Object;
@@ -46,6 +49,9 @@ fn attend_newest(object: &mut Object, write: &Attending<'_>) -> Result<Vec<Besid
         Some(home) => offer(object, home, write.around)?,
         None => None,
     };
+    if let Some(offer) = &export {
+        claims::name(object, &offer.object);
+    }
     let taken_by =
         |group: &str, plural: &str| write.around.resource(group, plural).map(|_| "a built-in kind".to_owned());
     let now = write.ambient.now();
@@ -96,9 +102,7 @@ fn may_bind(object: &Object, write: &Attending<'_>) -> Result<(), ApiError> {
     let why = format!("unable to create APIBinding: no permission to bind to export {told}");
     let refused = || ApiError::forbidden(&write.at.resource, object.name(), &why);
     let home = refer(object, write).1.ok_or_else(refused)?;
-    let (group, _, resource) = EXPORTS;
-    let wanted = Attributes::objects("bind", Objects { group, resource, name, ..Objects::default() });
-    let permitted = write.user.is_master() || write.around.grants(write.user, &home, &wanted)?;
+    let permitted = export::may_bind(write, &home, name)?;
     let there = write.around.bytes(&collection(write.around, EXPORTS, &home)?.object(name))?.is_some();
     if permitted && there { Ok(()) } else { Err(refused()) }
 }
@@ -107,21 +111,33 @@ fn may_bind(object: &Object, write: &Attending<'_>) -> Result<(), ApiError> {
 pub(super) fn offer(binding: &Object, home: &Workspace, around: &dyn Around) -> Result<Option<Offer>, ApiError> {
     let exports = collection(around, EXPORTS, home)?;
     let Some(object) = around.object(&exports.object(reference(binding).1))? else { return Ok(None) };
-    let schemas = collection(around, SCHEMAS, home)?;
-    let mut named = Vec::new();
-    for resource in object.items(&["spec", "resources"]) {
-        let name = resource["schema"].as_str().unwrap_or_default();
-        named.push((name.to_owned(), around.object(&schemas.object(name))?));
-    }
-    let mut taken = HashMap::new();
+    let mut offer = planned(object, home, around)?;
+    let converted = binding.annotation(CONVERTED).unwrap_or_default();
     for bound in binding.items(&["status", "boundResources"]) {
-        let uid = bound["schema"]["UID"].as_str().unwrap_or_default();
-        let replaced = !named.iter().any(|(_, schema)| schema.as_ref().is_some_and(|schema| schema.uid() == uid));
-        if replaced && let Some(definition) = around.object(&vault(around, uid)?)? {
-            taken.insert(uid.to_owned(), definition);
+        let word = |at: &str| bound.pointer(at).and_then(Value::as_str).unwrap_or_default();
+        let (uid, kind) = (word("/schema/UID"), format!("{}.{}", word("/resource"), word("/group")));
+        let replaced = !offer.schemas.iter().flat_map(|(_, schema)| schema).any(|schema| schema.uid() == uid);
+        let at = vault(around, &kept_as(uid, recorded(converted, &kind)))?;
+        if replaced && let Some(definition) = around.object(&at)? {
+            offer.taken.insert(uid.to_owned(), definition);
         }
     }
-    Ok(Some(Offer { object, home: home.as_str().to_owned(), schemas: named, taken }))
+    Ok(Some(offer))
+}
+
+/// An export as it is or could be, with the schemas that it names.
+pub(super) fn planned(object: Object, home: &Workspace, around: &dyn Around) -> Result<Offer, ApiError> {
+    let schemas = collection(around, SCHEMAS, home)?;
+    let (mut named, mut conversions) = (Vec::new(), HashMap::new());
+    for resource in object.items(&["spec", "resources"]) {
+        let name = resource["schema"].as_str().unwrap_or_default();
+        let schema = around.object(&schemas.object(name))?;
+        if let Some(schema) = &schema {
+            conversions.insert(name.to_owned(), Converted::of(schema, home, around)?);
+        }
+        named.push((name.to_owned(), schema));
+    }
+    Ok(Offer { object, home: home.as_str().to_owned(), schemas: named, conversions, taken: HashMap::new() })
 }
 
 /// Writes a decision down, and says what has to be made for it.
@@ -144,12 +160,22 @@ pub(super) fn record(
         let all = all.join(",");
         binding.set_annotation(EVOLVED, &all);
     }
+    let converted: Vec<String> = decision.converted.iter().map(|(kind, hash)| format!("{kind}={hash}")).collect();
+    if !decision.schemas.is_empty() && binding.annotation(CONVERTED).unwrap_or_default() != converted.join(",") {
+        binding.set_annotation(CONVERTED, &converted.join(","));
+    }
     let mut beside = Vec::new();
     for schema in &decision.schemas {
-        let at = vault(around, schema.uid())?;
+        let conversion = export.and_then(|export| export.conversions.get(schema.name())).cloned().unwrap_or_default();
+        if let Some(export) = export.filter(|_| needs_any(schema)) {
+            let at = collection(around, CONVERSIONS, &Workspace::new(&export.home))?.object(schema.name());
+            beside.push(Beside::Unchanged(Box::new(at), conversion.revision));
+        }
+        let at = vault(around, &kept_as(schema.uid(), conversion.hash()))?;
         if around.bytes(&at)?.is_none() {
-            let definition = schema::defined(schema, around)
+            let mut definition = schema::defined(schema, around)
                 .map_err(|errors| ApiError::invalid(BINDINGS.0, "APIResourceSchema", schema.name(), &errors))?;
+            conversion.join(&mut definition);
             beside.push(Beside::Make(Box::new(at), definition));
         }
     }
@@ -162,8 +188,8 @@ pub(super) fn offered(export: &Object) -> String {
 }
 
 /// Where the copy of a schema is kept.
-fn vault(around: &dyn Around, uid: &str) -> Result<ObjectRef, ApiError> {
-    Ok(collection(around, DEFINITIONS, &Workspace::new(VAULT))?.object(uid))
+pub(super) fn vault(around: &dyn Around, name: &str) -> Result<ObjectRef, ApiError> {
+    Ok(collection(around, DEFINITIONS, &Workspace::new(VAULT))?.object(name))
 }
 
 /// Whether a binding is as it should be, for all that is known.

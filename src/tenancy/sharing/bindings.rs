@@ -2,7 +2,8 @@
 //! it bound along.
 
 use super::binding::{is_settled, offered};
-use super::words::{BINDINGS, DEFINITIONS, EXPORTS, HELD_BY_OBJECTS, OFFERED, SCHEMAS};
+use super::conversion::Converted;
+use super::words::{BINDINGS, CONVERSIONS, CONVERTED, DEFINITIONS, EXPORTS, HELD_BY_OBJECTS, OFFERED, SCHEMAS};
 use crate::controller::{Action, Controller, Reconciler, Source};
 use apiserver::client::{Client, Follow, Seen};
 use apiserver::error::ApiError;
@@ -51,6 +52,8 @@ struct Index {
 
 struct Known {
     offered: String,
+    /// By which rules, as the binding says it.
+    converted: String,
     settled: bool,
 }
 
@@ -84,7 +87,8 @@ impl Index {
         let going = binding.text(&["metadata", "deletionTimestamp"]).is_some();
         let settled = !going && is_settled(&conditions);
         let place = (text(&["status", "apiExportClusterName"]), text(&["spec", "reference", "export", "name"]));
-        let known = Known { offered: text(&["metadata", "annotations", OFFERED]), settled };
+        let said = |name: &str| text(&["metadata", "annotations", name]);
+        let known = Known { offered: said(OFFERED), converted: said(CONVERTED), settled };
         let exports = self.of_export.entry(place.0.clone()).or_default();
         exports.entry(place.1.clone()).or_default().insert(key.clone(), known);
         self.place.insert(key.clone(), place);
@@ -105,6 +109,13 @@ impl Index {
     fn waiting_for(&self, home: &str) -> Vec<BindingKey> {
         let exports = self.of_export.get(home).into_iter().flat_map(|exports| exports.values());
         exports.flatten().filter(|(_, known)| !known.settled).map(|(key, _)| key.clone()).collect()
+    }
+
+    /// Bindings to exports of a workspace that do not convert by these rules. Some need not.
+    fn not_converted_by(&self, home: &str, hash: &str) -> Vec<BindingKey> {
+        let exports = self.of_export.get(home).into_iter().flat_map(|exports| exports.values());
+        let behind = |known: &Known| !known.settled || !known.converted.contains(hash);
+        exports.flatten().filter(|(_, known)| behind(known)).map(|(key, _)| key.clone()).collect()
     }
 
     fn unsettled_in(&self, workspace: &str, except: Option<&BindingKey>) -> Vec<BindingKey> {
@@ -139,6 +150,12 @@ impl Source for Concerned {
             self.index.behind(parts.workspace, parts.name, now.as_ref().map(offered).as_deref())
         } else if is(SCHEMAS) {
             self.index.waiting_for(parts.workspace)
+        } else if is(CONVERSIONS) {
+            let now = seen.now.as_ref().and_then(|version| Object::parse(&version.value).ok());
+            // Rules that were taken back stay with those who had them.
+            now.map_or_else(Vec::new, |now| {
+                self.index.not_converted_by(parts.workspace, Converted::by(Some(&now)).hash())
+            })
         } else if is(DEFINITIONS) || parts.identity.is_some() {
             self.index.unsettled_in(parts.workspace, None)
         } else {

@@ -1,12 +1,15 @@
 //! What becomes of a binding: which kinds it makes usable, or why it cannot. Pure.
 
 use super::claims;
+use super::compatible::breaks;
+use super::conversion::{Converted, needs_any, recorded};
+use super::words::CONVERTED;
 use crate::tenancy::conditions::{Conditions, State};
 use apiserver::attend::{Added, By};
 use apiserver::object::Object;
 use openapi::scalar::time::Instant;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What a decision is made of.
 #[derive(Clone, Copy)]
@@ -31,6 +34,8 @@ pub(super) struct Offer {
     pub(super) home: String,
     /// Those that it names, in order; nothing where there is none.
     pub(super) schemas: Vec<(String, Option<Object>)>,
+    /// How those are converted, by their names.
+    pub(super) conversions: HashMap<String, Converted>,
     /// The definitions that the binding is bound to now, by the UIDs of their schemas.
     pub(super) taken: HashMap<String, Object>,
 }
@@ -43,6 +48,8 @@ pub(super) struct Decision {
     pub(super) schemas: Vec<Object>,
     /// Kinds whose schema it replaces by another.
     pub(super) evolved: Vec<String>,
+    /// Hashes of the rules by which kinds are converted.
+    pub(super) converted: BTreeMap<String, String>,
 }
 
 const COMPLETED: &str = "InitialBindingCompleted";
@@ -51,7 +58,8 @@ pub(super) fn decide(seen: &Seen<'_>) -> Decision {
     let binding = seen.binding;
     let mut conditions = Conditions::read(binding.items(&["status", "conditions"]));
     let mut bound: Vec<Value> = binding.items(&["status", "boundResources"]).cloned().collect();
-    let mut decision = Decision { status: json!({}), schemas: Vec::new(), evolved: Vec::new() };
+    let mut decision =
+        Decision { status: json!({}), schemas: Vec::new(), evolved: Vec::new(), converted: BTreeMap::new() };
     let mut home = binding.text(&["status", "apiExportClusterName"]);
     let valid = seen.export.map_or_else(|| missing(seen), |offer| validity(seen, offer));
     if valid == State::True
@@ -62,7 +70,7 @@ pub(super) fn decide(seen: &Seen<'_>) -> Decision {
             // Whoever has the identity is the one that was bound, wherever it is now.
             home = &offer.home;
             for schema in offer.schemas.iter().filter_map(|(_, schema)| schema.as_ref()) {
-                take(&mut bound, schema, offer, &mut decision);
+                take(&mut bound, schema, (offer, binding), &mut decision);
             }
         }
         let state = problem.unwrap_or(State::True);
@@ -77,8 +85,7 @@ pub(super) fn decide(seen: &Seen<'_>) -> Decision {
         conditions.set(COMPLETED, &state, seen.now);
     }
     conditions.set("APIExportValid", &valid, seen.now);
-    let asked = seen.export.map(|offer| offer.object.items(&["spec", "permissionClaims"]).cloned().collect());
-    let asked: Vec<Value> = asked.unwrap_or_default();
+    let asked = seen.export.map(|offer| claims::asked(&offer.object)).unwrap_or_default();
     let settled = claims::settle(&asked, &binding.items(&["spec", "permissionClaims"]).cloned().collect::<Vec<_>>());
     conditions.set("PermissionClaimsValid", &settled.valid, seen.now);
     conditions.set("PermissionClaimsApplied", &State::True, seen.now);
@@ -131,7 +138,10 @@ fn problem(seen: &Seen<'_>, offer: &Offer, bound: &[Value]) -> Option<State> {
             return Some(State::error("IdentityChanged", why));
         }
         let taken = old["schema"]["UID"].as_str().and_then(|uid| offer.taken.get(uid));
-        let broken = taken.map(|taken| breaks(taken, schema, old)).unwrap_or_default();
+        let mut broken = taken.map(|taken| breaks(taken, schema, old)).unwrap_or_default();
+        if taken.is_some() && converted_before(seen.binding, schema) && converted(offer, schema).is_empty() {
+            broken.push(format!("its versions are converted, and there is no APIConversion {:?}", schema.name()));
+        }
         if !broken.is_empty() {
             let why = format!("APIResourceSchema {:?} would break what is bound: {}", schema.name(), broken.join("; "));
             return Some(State::error("IncompatibleSchema", why));
@@ -181,29 +191,18 @@ fn conflict(seen: &Seen<'_>, schema: &Object) -> Option<String> {
     None
 }
 
-/// What a schema would break for those who are bound to a definition: nothing, if it may take its place.
-fn breaks(taken: &Object, schema: &Object, bound: &Value) -> Vec<String> {
-    let mut broken = Vec::new();
-    if taken.text(&["spec", "scope"]) != schema.text(&["spec", "scope"]) {
-        broken.push(format!(
-            "the scope is {} and would be {}",
-            taken.text(&["spec", "scope"]),
-            schema.text(&["spec", "scope"])
-        ));
-    }
-    if taken.text(&["spec", "names", "kind"]) != schema.text(&["spec", "names", "kind"]) {
-        broken.push(format!("the kind is called {}", taken.text(&["spec", "names", "kind"])));
-    }
-    let version = |name: &Value| schema.items(&["spec", "versions"]).find(|found| found["name"] == *name);
-    let stored = bound["storageVersions"].as_array().into_iter().flatten();
-    for name in stored.filter(|name| version(name).is_none()) {
-        broken.push(format!("objects may be stored in version {}", name.as_str().unwrap_or_default()));
-    }
-    let served = taken.items(&["spec", "versions"]).filter(|found| found["served"] == true);
-    for found in served.filter(|found| version(&found["name"]).is_none_or(|new| new["served"] != true)) {
-        broken.push(format!("version {} is no longer served", found["name"].as_str().unwrap_or_default()));
-    }
-    broken
+/// The hash of the rules by which an export wants a schema to be converted.
+fn converted<'a>(offer: &'a Offer, schema: &Object) -> &'a str {
+    offer.conversions.get(schema.name()).map_or("", Converted::hash)
+}
+
+fn converted_before(binding: &Object, schema: &Object) -> bool {
+    needs_any(schema) && !recorded(binding.annotation(CONVERTED).unwrap_or_default(), &qualified(schema)).is_empty()
+}
+
+/// `cowboys.wild.west`
+fn qualified(schema: &Object) -> String {
+    format!("{}.{}", schema.text(&["spec", "names", "plural"]), schema.text(&["spec", "group"]))
 }
 
 fn is_of(bound: &Value, schema: &Object) -> bool {
@@ -211,7 +210,7 @@ fn is_of(bound: &Value, schema: &Object) -> bool {
 }
 
 /// Binds a schema, or another of the same kind in its place.
-fn take(bound: &mut Vec<Value>, schema: &Object, offer: &Offer, decision: &mut Decision) {
+fn take(bound: &mut Vec<Value>, schema: &Object, (offer, binding): (&Offer, &Object), decision: &mut Decision) {
     let (group, plural) = (schema.text(&["spec", "group"]), schema.text(&["spec", "names", "plural"]));
     let stored = schema.items(&["spec", "versions"]).find(|version| version["storage"] == true);
     let stored = stored.map(|version| version["name"].clone()).unwrap_or_default();
@@ -227,6 +226,16 @@ fn take(bound: &mut Vec<Value>, schema: &Object, offer: &Offer, decision: &mut D
         "schema": { "name": schema.name(), "UID": schema.uid(), "identityHash": identity },
     });
     decision.schemas.push(schema.clone());
+    let kind = qualified(schema);
+    let is_kept = old.is_some_and(|at| bound[at]["schema"]["UID"] == schema.uid());
+    let hash = match converted(offer, schema) {
+        // Rules that were taken back stay with those who had them.
+        "" if is_kept => recorded(binding.annotation(CONVERTED).unwrap_or_default(), &kind),
+        hash => hash,
+    };
+    if !hash.is_empty() {
+        decision.converted.insert(kind, hash.to_owned());
+    }
     match old {
         None => bound.push(new),
         Some(at) => {
@@ -262,7 +271,7 @@ mod tests {
     fn offer(identity: &str, schema: Option<Object>) -> Offer {
         let export = object(json!({ "metadata": { "name": "e" }, "status": { "identityHash": identity } }));
         let named = vec![("v1.cowboys.wild.west".to_owned(), schema)];
-        Offer { object: export, home: "p".to_owned(), schemas: named, taken: HashMap::new() }
+        Offer { object: export, home: "p".to_owned(), schemas: named, ..Offer::default() }
     }
 
     fn decided(binding: &Object, export: Option<&Offer>, built_in: bool) -> Decision {

@@ -1,6 +1,7 @@
 //! What exporters claim and what is accepted of it: the one without the other permits nothing. Pure.
 
 use crate::tenancy::conditions::State;
+use apiserver::object::Object;
 use serde_json::{Value, json};
 
 /// What follows from what was claimed and accepted.
@@ -9,6 +10,36 @@ pub(super) struct Settled {
     /// Claims that hold, with the selectors under which they do.
     pub(super) applied: Vec<Value>,
     pub(super) valid: State,
+}
+
+/// What an export claims. By what name it learnt an identity is its own business.
+pub(super) fn asked(export: &Object) -> Vec<Value> {
+    let claims = export.items(&["spec", "permissionClaims"]).cloned().map(|mut claim| {
+        if let Some(fields) = claim.as_object_mut() {
+            fields.remove("export");
+        }
+        claim
+    });
+    claims.collect()
+}
+
+/// Fills in whose kinds a binding is about, where it does not say so and the export claims only one that could be meant.
+pub(super) fn name(binding: &mut Object, export: &Object) {
+    let (asked, mut decided) = (asked(export), Vec::new());
+    let is_kind =
+        |one: &Value, other: &Value| ["group", "resource"].iter().all(|field| word(one, field) == word(other, field));
+    for mut claim in binding.items(&["spec", "permissionClaims"]).cloned() {
+        let meant: Vec<&Value> = asked.iter().filter(|asked| is_kind(asked, &claim)).collect();
+        if let ("", [one]) = (word(&claim, "identityHash"), &*meant)
+            && !word(one, "identityHash").is_empty()
+        {
+            claim["identityHash"] = json!(word(one, "identityHash"));
+        }
+        decided.push(claim);
+    }
+    if !decided.is_empty() {
+        binding.spec_mut().insert("permissionClaims".to_owned(), Value::Array(decided));
+    }
 }
 
 /// `asked`: of the export. `decided`: of the binding.

@@ -5,10 +5,12 @@ use super::words::{EVOLVED, EXPORTS, NEWEST, NO_SLICE, SECRETS_IN, SLICES};
 use crate::definitions::convert_export;
 use crate::tenancy::birth::namespace;
 use crate::tenancy::conditions::{Conditions, State};
+use crate::tenancy::path;
 use crate::tenancy::types::Types;
 use crate::tenancy::words::{CLUSTER, PATH, collection};
 use apiserver::allocate::Beside;
 use apiserver::attend::{Around, Attending};
+use apiserver::auth::{Attributes, Objects};
 use apiserver::error::ApiError;
 use apiserver::object::Object;
 use apiserver::place::{ObjectRef, Workspace};
@@ -30,6 +32,7 @@ pub(super) fn attend(object: &mut Object, write: &Attending<'_>, url: &str) -> R
     if version != NEWEST {
         convert_export(object, NEWEST);
     }
+    name_claims(object, write)?;
     check(object, write)?;
     let (workspace, around) = (&write.at.workspace, write.around);
     object.set_annotation(CLUSTER, workspace.as_str());
@@ -62,6 +65,71 @@ fn replaces(export: &Object, old: &Object, version: &str) -> bool {
     })
 }
 
+/// Fills in the identities of exports that claims name. Whoever may not bind one is not told whether it is there.
+fn name_claims(export: &mut Object, write: &Attending<'_>) -> Result<(), ApiError> {
+    let mut claims: Vec<Value> = export.items(&["spec", "permissionClaims"]).cloned().collect();
+    let mut errors = Vec::new();
+    for (at, claim) in claims.iter_mut().enumerate() {
+        let word =
+            |claim: &Value, path: &str| claim.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (name, path) = (word(claim, "/export/name"), word(claim, "/export/path"));
+        if name.is_empty() || !word(claim, "/identityHash").is_empty() {
+            continue;
+        }
+        let kind = (word(claim, "/group"), word(claim, "/resource"));
+        match claimed(&path, &name, (&kind.0, &kind.1), write)? {
+            Ok(identity) => claim["identityHash"] = json!(identity),
+            Err(why) => {
+                let told = if path.is_empty() { name } else { format!("{path}:{name}") };
+                errors.push(FieldError::invalid(format!("spec.permissionClaims[{at}].export"), told, why));
+            }
+        }
+    }
+    if !errors.is_empty() {
+        return Err(ApiError::invalid(EXPORTS.0, "APIExport", export.name(), &errors));
+    }
+    if !claims.is_empty() {
+        export.spec_mut().insert("permissionClaims".to_owned(), Value::Array(claims));
+    }
+    Ok(())
+}
+
+/// The identity of an export that offers a kind; or why there is none.
+fn claimed(
+    path: &str,
+    name: &str,
+    (group, resource): (&str, &str),
+    write: &Attending<'_>,
+) -> Result<Result<String, String>, ApiError> {
+    let unknown = || Ok(Err("there is no such APIExport, or no permission to bind it".to_owned()));
+    let home = match path {
+        "" => Some(write.at.workspace.clone()),
+        path => path::resolve(path, &Types { around: write.around }).map(|id| Workspace::new(&id)),
+    };
+    let Some(home) = home else { return unknown() };
+    if !may_bind(write, &home, name)? {
+        return unknown();
+    }
+    let Some(found) = write.around.object(&collection(write.around, EXPORTS, &home)?.object(name))? else {
+        return unknown();
+    };
+    let mut offered = found.items(&["spec", "resources"]);
+    if !offered.any(|one| one["name"] == resource && one["group"] == group) {
+        return Ok(Err(format!("it does not offer {resource}.{group}")));
+    }
+    match found.text(&["status", "identityHash"]) {
+        "" => Ok(Err("it has no identity yet".to_owned())),
+        identity => Ok(Ok(identity.to_owned())),
+    }
+}
+
+/// Whether the author of a write may bind an export.
+pub(super) fn may_bind(write: &Attending<'_>, home: &Workspace, name: &str) -> Result<bool, ApiError> {
+    let (group, _, resource) = EXPORTS;
+    let wanted = Attributes::objects("bind", Objects { group, resource, name, ..Objects::default() });
+    Ok(write.user.is_master() || write.around.grants(write.user, home, &wanted)?)
+}
+
 /// Claims on what is not built in have to say whose it is; schemas are named after what they describe.
 fn check(export: &Object, write: &Attending<'_>) -> Result<(), ApiError> {
     let word = |value: &Value, field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -70,7 +138,7 @@ fn check(export: &Object, write: &Attending<'_>) -> Result<(), ApiError> {
         let (group, resource) = (word(claim, "group"), word(claim, "resource"));
         let is_known = write.around.resource(&group, &resource).is_some();
         if word(claim, "identityHash").is_empty() && !is_known {
-            let why = "identityHash is required for API types that are not built-in";
+            let why = "identityHash is required for API types that are not built-in, or the export that they are from";
             errors.push(FieldError::invalid(format!("spec.permissionClaims[{at}].identityHash"), "", why));
         }
     }

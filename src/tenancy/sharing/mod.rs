@@ -7,16 +7,21 @@
 //! objects carry the identity, so that those of two exports never mix, whatever they are called.
 //!
 //! [`bound`] and [`claims`] are pure; [`bindings`] keeps bindings up to date and empties those that go.
-//! What an exporter sees of those who took something is said in [`window`].
+//! What an exporter sees of those who took something is said in [`window`], and which schemas those are in [`schemas`].
 
 mod binding;
 pub mod bindings;
 mod bound;
 mod claims;
+mod compatible;
+mod conversion;
 mod export;
+mod forecast;
 mod identities;
+mod judge;
 mod policy;
 mod schema;
+pub(super) mod schemas;
 mod slice;
 pub(super) mod start;
 mod view;
@@ -31,12 +36,14 @@ use apiserver::error::ApiError;
 use apiserver::object::Object;
 use apiserver::place::Workspace;
 use apiserver::strategy::Part;
+pub(super) use forecast::foretell;
 pub(super) use identities::Identities;
 pub(super) use policy::ceiling;
 use serde_json::Value;
 use storage::Revision;
 
-use words::{BINDINGS, EVOLVED, EXPORTS, SCHEMAS, SLICES, VAULT};
+pub(super) use words::SLICES;
+use words::{BINDINGS, CONVERSIONS, CONVERTED, EVOLVED, EXPORTS, SCHEMAS, VAULT};
 
 /// Completes an object of one of these kinds; nothing if it is of another.
 pub(super) fn attend(object: &mut Object, write: &Attending<'_>, url: &str) -> Option<Result<Vec<Beside>, ApiError>> {
@@ -57,6 +64,8 @@ pub(super) fn attend(object: &mut Object, write: &Attending<'_>, url: &str) -> O
         Some(slice::attend(object, write, url))
     } else if named(SCHEMAS) {
         Some(schema::attend(object, write).map(|()| Vec::new()))
+    } else if named(CONVERSIONS) {
+        Some(conversion::attend(object, write))
     } else {
         None
     }
@@ -71,6 +80,7 @@ pub(super) fn shared(workspace: &Workspace, around: &dyn Around) -> Result<Vec<S
 fn of_binding(binding: &Object) -> Vec<Shared> {
     let evolved = binding.annotation(EVOLVED).unwrap_or_default();
     let home = binding.text(&["status", "apiExportClusterName"]);
+    let converted = binding.annotation(CONVERTED).unwrap_or_default();
     let bound = binding.items(&["status", "boundResources"]).filter_map(|bound| {
         let word = |at: &str| bound.pointer(at).and_then(Value::as_str);
         let name = format!("{}.{}", word("/resource")?, word("/group")?);
@@ -80,7 +90,7 @@ fn of_binding(binding: &Object) -> Vec<Shared> {
         let identity = word("/schema/identityHash").filter(|hash| is_hash(hash))?;
         let from = Elsewhere {
             kept_in: VAULT.into(),
-            name: word("/schema/UID")?.to_owned(),
+            name: conversion::kept_as(word("/schema/UID")?, conversion::recorded(converted, &name)),
             identity: identity.into(),
             home: home.into(),
             by: binding.text(&["spec", "reference", "export", "name"]).into(),

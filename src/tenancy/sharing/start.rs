@@ -2,6 +2,7 @@
 
 use super::binding::{offer, prepare, record};
 use super::bound::{Offer, Seen, decide};
+use super::claims;
 use super::export::revision;
 use super::words::{BINDINGS, EXPORTS};
 use crate::tenancy::path;
@@ -88,11 +89,9 @@ fn drafted(path: &str, export: &str, names: &mut BTreeSet<String>, ambient: &Amb
 
 /// Whoever chose the type agreed to what its exports claim.
 fn accept(binding: &mut Object, offer: &Offer) {
-    let claims: Vec<Value> = offer
-        .object
-        .items(&["spec", "permissionClaims"])
-        .map(|claim| {
-            let mut accepted = claim.clone();
+    let claims: Vec<Value> = claims::asked(&offer.object)
+        .into_iter()
+        .map(|mut accepted| {
             let suggested = accepted.as_object_mut().and_then(|claim| claim.remove("defaultSelector"));
             accepted["selector"] = suggested.unwrap_or_else(|| json!({ "matchAll": true }));
             accepted["state"] = json!("Accepted");

@@ -2,8 +2,9 @@
 //! exporter sees the objects of its kinds in all workspaces that took them, and there of other kinds what was claimed
 //! and accepted.
 
+use super::conversion::{Converted, kept_as, needs_any};
 use super::view::{Bound, Claimed};
-use super::words::{BINDINGS, EVOLVED, EXPORTS, SCHEMAS, VAULT};
+use super::words::{BINDINGS, CONVERSIONS, EVOLVED, EXPORTS, SCHEMAS, VAULT};
 use super::{Identities, is_hash, schema};
 use crate::tenancy::index::Index;
 use crate::tenancy::path;
@@ -152,7 +153,8 @@ impl Exported {
         let place = (self.home.clone(), self.export.name().to_owned(), self.onto.clone());
         let (revision, binding) = (self.export.resource_version(), self.binding.as_ref());
         if self.onto.is_everywhere() {
-            return windows.catalog(place, revision.to_owned(), || Catalog::of(self.seen_everywhere(windows)));
+            let made_of = format!("{revision} {}", self.converted());
+            return windows.catalog(place, made_of, || Catalog::of(self.seen_everywhere(windows)));
         }
         let Some(binding) = binding else { return Arc::new(Catalog::of(self.bindings())) };
         let (Ok(since), Ok(theirs)) = (self.client.served_since(&self.onto), self.client.catalog(&self.onto)) else {
@@ -161,6 +163,17 @@ impl Exported {
         // What others share with the workspace may change without either.
         let made_of = format!("{revision} {} {}", binding.resource_version(), since.0);
         windows.catalog(place, made_of, || Catalog::of(self.seen_in(binding, &theirs)))
+    }
+
+    /// When it was last said how the schemas are converted.
+    fn converted(&self) -> String {
+        let schemas = self.export.items(&["spec", "resources"]).map(|resource| word(resource, "schema"));
+        let said = schemas.filter_map(|schema| {
+            let at = self.client.at(CONVERSIONS, &self.home, None).ok()?.object(schema);
+            let found = self.client.glance(&at).ok()??;
+            Some(Peek::of(&found).text(&["metadata", "resourceVersion"])?.into_owned())
+        });
+        said.collect::<Vec<_>>().join(" ")
     }
 
     /// Bindings are seen by whom they are to.
@@ -307,20 +320,29 @@ fn offered_by(client: &Client, home: &Workspace, export: &Object, only: Option<(
         let schema = Object::parse(&client.glance(&at).ok()??).ok()?;
         // Where schemas have taken each other's places, objects are in the form of any of them.
         let since = if export.annotation(EVOLVED).is_some() { u64::MAX } else { 0 };
+        let (mut definition, converted) = (schema::named(&schema), converted(client, home, &schema));
+        converted.join(&mut definition);
         let from = Elsewhere {
             kept_in: VAULT.into(),
-            name: schema.uid().to_owned(),
+            name: kept_as(schema.uid(), converted.hash()),
             identity: identity.into(),
             home: home.as_str().into(),
             by: export.name().into(),
             going: false,
             since: Revision(since),
         };
-        Some(client.described(&from, &schema::named(&schema)))
+        Some(client.described(&from, &definition))
     });
     let all = resources.flat_map(|defined| defined.to_vec());
     all.filter(|resource| matches!(resource.custom().map(|custom| &custom.definition), Some(Definition::Shared(_))))
         .collect()
+}
+
+/// How a schema is converted.
+fn converted(client: &Client, home: &Workspace, schema: &Object) -> Converted {
+    let at = client.at(CONVERSIONS, home, None).ok().filter(|_| needs_any(schema));
+    let found = at.and_then(|at| client.glance(&at.object(schema.name())).ok()?);
+    Converted::by(found.and_then(|found| Object::parse(&found).ok()).as_ref())
 }
 
 /// A resource of whoever has an identity, in all versions.

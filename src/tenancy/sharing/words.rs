@@ -1,9 +1,10 @@
 //! What kcp calls things that have to do with shared APIs.
 
 pub(super) const SCHEMAS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha1", "apiresourceschemas");
+pub(super) const CONVERSIONS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha1", "apiconversions");
 pub(super) const EXPORTS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha2", "apiexports");
 pub(super) const BINDINGS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha2", "apibindings");
-pub(super) const SLICES: (&str, &str, &str) = ("apis.kcp.io", "v1alpha1", "apiexportendpointslices");
+pub(in crate::tenancy) const SLICES: (&str, &str, &str) = ("apis.kcp.io", "v1alpha1", "apiexportendpointslices");
 pub(super) const DEFINITIONS: (&str, &str, &str) = ("apiextensions.k8s.io", "v1", "customresourcedefinitions");
 
 /// The version in which decisions are made.
@@ -23,6 +24,9 @@ pub(super) const NO_SLICE: &str = "apiexports.apis.kcp.io/skip-endpointslice";
 
 /// On a binding: kinds whose schema has been replaced since they were bound.
 pub(super) const EVOLVED: &str = "internal.apis.kcp.io/evolved";
+
+/// On a binding: by which rules kinds are converted, `cowboys.wildwest.dev=hash`.
+pub(super) const CONVERTED: &str = "internal.apis.kcp.io/conversions";
 
 /// On a binding: what its export offered when it was last looked at.
 pub(super) const OFFERED: &str = "internal.apis.kcp.io/offered";

@@ -16,6 +16,7 @@ use apiserver::pipeline::{Limits, Peer, Pipeline, pipeline};
 use apiserver::place::Workspace;
 use apiserver::resources::Resources;
 use axum::body::Body;
+use axum::response::Response;
 use futures_util::FutureExt;
 use http::Request;
 use http_body_util::BodyExt;
@@ -114,15 +115,7 @@ impl House {
 
     /// What is answered at once: a watch that says nothing is not waited for.
     pub(super) async fn ask(&self, peer: Peer, line: &str, headers: &[(&str, &str)], body: &Value) -> (u16, String) {
-        let (method, uri) = line.split_once(' ').unwrap();
-        let mut request = Request::builder().method(method).uri(uri).extension(peer);
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
-        let request = request.header("content-type", "application/json").body(body).unwrap();
-        let response = self.router.clone().oneshot(request).await.unwrap();
-        let (parts, mut body) = response.into_parts();
+        let (parts, mut body) = self.answer(peer, line, headers, body).await.into_parts();
         let mut bytes = format!("{:?}", parts.headers.get("warning")).into_bytes();
         if parts.headers.contains_key("content-length") {
             bytes.extend(body.collect().await.unwrap().to_bytes());
@@ -132,6 +125,33 @@ impl House {
             }
         }
         (parts.status.as_u16(), String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// What somebody is warned of: `299 - "text"`, without what is around the text.
+    pub(super) async fn warned(
+        &self,
+        peer: Peer,
+        line: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> (u16, Vec<String>) {
+        let response = self.answer(peer, line, headers, body).await;
+        let warnings = response.headers().get_all("warning").iter().map(|warning| {
+            let text = warning.to_str().unwrap().strip_prefix("299 - ").unwrap();
+            serde_json::from_str(text).unwrap()
+        });
+        (response.status().as_u16(), warnings.collect())
+    }
+
+    async fn answer(&self, peer: Peer, line: &str, headers: &[(&str, &str)], body: &Value) -> Response {
+        let (method, uri) = line.split_once(' ').unwrap();
+        let mut request = Request::builder().method(method).uri(uri).extension(peer);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
+        let request = request.header("content-type", "application/json").body(body).unwrap();
+        self.router.clone().oneshot(request).await.unwrap()
     }
 
     async fn as_ann(&self, line: &str, headers: &[(&str, &str)], body: &Value) -> (u16, String) {

@@ -2,6 +2,7 @@
 
 mod content;
 mod everywhere;
+mod evolution;
 mod homes;
 mod isolation;
 mod mounts;
@@ -37,6 +38,7 @@ const CONFIG_MAPS: Resource = ("", "v1", "configmaps");
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct World {
+    store: Store,
     client: Client,
     resources: Resources,
     finder: Finder,
@@ -50,10 +52,10 @@ impl World {
             .map(|definition| Object::try_from(definition).unwrap());
         let catalog = Arc::new(catalog(definitions().chain(ours)));
         let tenancy = Arc::new(Tenancy::new("https://hanse".to_owned(), crate::bootstrap::rules()));
-        let resources = Resources::attended(store, catalog, Ambient::real(), tenancy);
+        let resources = Resources::attended(store.clone(), catalog, Ambient::real(), tenancy);
         let client = Client::as_system(resources.clone(), "tenancy");
         seed::seed(&client, "https://hanse").await.unwrap();
-        Self { finder: Finder::new(client.clone()), client, resources }
+        Self { store, finder: Finder::new(client.clone()), client, resources }
     }
 
     fn find(&self, path: &str) -> Option<Workspace> {
@@ -190,6 +192,29 @@ async fn a_second_start_finds_what_the_first_one_made() {
     let after = world.client.get(&world.at(WORKSPACES, ROOT, None, HOME)).await.unwrap().unwrap();
     assert_eq!(before.uid(), after.uid());
     assert_eq!(after.text(&["spec", "URL"]), "https://elsewhere/clusters/root:default");
+}
+
+#[tokio::test]
+async fn a_server_that_moved_says_everywhere_where_it_is_now() {
+    let world = World::new().await;
+    world.make(ROOT, "acme").await;
+    world.provider("wild").await;
+    let kinds = [
+        (WORKSPACES, ROOT, "acme", "clusters/root:acme"),
+        (LOGICAL_CLUSTERS, "root:acme", ITSELF, "clusters/root:acme"),
+        (TYPES, ROOT, "team", "services/initializingworkspaces/root:team"),
+        (("apis.kcp.io", "v1alpha1", "apiexportendpointslices"), "root:wild", "cowboys", "services/apiexport/"),
+    ];
+    // Only whoever starts knows the address; objects of kinds that are looked after are completed with it.
+    let tenancy = Arc::new(Tenancy::new("https://elsewhere:1".to_owned(), crate::bootstrap::rules()));
+    let catalog = world.resources.builtin().clone();
+    let moved = Resources::attended(world.store.clone(), catalog, Ambient::real(), tenancy);
+    let client = Client::as_system(moved, "tenancy");
+    super::address::refresh(client, "https://elsewhere:1".to_owned(), CancellationToken::new()).await;
+    for (kind, path, name, rest) in kinds {
+        let text = Value::from(world.client.get(&world.at(kind, path, None, name)).await.unwrap().unwrap()).to_string();
+        assert!(text.contains(&format!("https://elsewhere:1/{rest}")) && !text.contains("https://hanse/"), "{text}");
+    }
 }
 
 #[tokio::test]

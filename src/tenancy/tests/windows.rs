@@ -121,6 +121,39 @@ async fn a_window_is_closed_to_others_as_if_there_were_none() {
 }
 
 #[tokio::test]
+async fn whoever_reads_bindings_reads_the_schemas_that_are_bound_and_no_others() {
+    let house = House::new().await;
+    house.share(json!({})).await;
+    house.put(SCHEMAS, "root:ann", None, schema("secret", &["v1alpha1"])).await;
+    house.take(BOBS, json!([])).await;
+    let bobs = house.find(BOBS);
+    let seen = |onto: &str| {
+        format!("/services/apiresourceschema/{bobs}/clusters/{onto}/apis/apis.kcp.io/v1alpha1/apiresourceschemas")
+    };
+    for onto in ["*", bobs.as_str()] {
+        let all = house.asked("bob", &format!("GET {}", seen(onto)), Value::Null).await;
+        house.is(&all, 200);
+        assert!(all.1.contains("today.cowboys.wildwest.dev") && !all.1.contains("secret"), "{}", all.1);
+        let one = format!("GET {}/today.cowboys.wildwest.dev", seen(onto));
+        house.is(&house.asked("bob", &one, Value::Null).await, 200);
+        house.is(&house.asked("ann", &one, Value::Null).await, 403);
+        for missing in ["secret.cowboys.wildwest.dev", "nothing"] {
+            house.is(&house.asked("bob", &format!("GET {}/{missing}", seen(onto)), Value::Null).await, 404);
+        }
+        house.is(
+            &house.asked("bob", &format!("DELETE {}/today.cowboys.wildwest.dev", seen(onto)), Value::Null).await,
+            403,
+        );
+        let made = house.asked("bob", &format!("POST {}", seen(onto)), schema("new", &["v1"])).await;
+        assert!([403, 405].contains(&made.0), "{}", made.1);
+    }
+    let watched = house.asked("bob", &format!("GET {}?watch=true", seen("*")), Value::Null).await;
+    assert!(watched.1.contains("ADDED") && watched.1.contains("today.cowboys"), "{}", watched.1);
+    let other = format!("GET {}", seen("root:ann"));
+    assert_ne!(house.asked("bob", &other, Value::Null).await.0, 200);
+}
+
+#[tokio::test]
 async fn claims_are_seen_as_far_as_they_were_accepted() {
     let house = House::new().await;
     house.share(json!({})).await;
@@ -150,6 +183,50 @@ async fn claims_are_seen_as_far_as_they_were_accepted() {
     house.is(&house.asked("ann", &bindings, Value::Null).await, 403);
 }
 
+/// Ann claims what Bob shares, by the name of his export: nobody copies a hash.
+#[tokio::test]
+async fn a_claim_names_the_export_that_a_kind_is_from() {
+    let house = House::new().await;
+    house.put(SCHEMAS, BOBS, None, schema("today", &["v1alpha1"])).await;
+    house.put(EXPORTS, BOBS, None, export("cowboys", "today")).await;
+    let place = "/clusters/root:ann/apis/apis.kcp.io/v1alpha2/apiexports";
+    let claiming = |export: Value| {
+        let claim = json!({ "group": "wildwest.dev", "resource": "cowboys", "verbs": ["*"], "export": export });
+        json!({ "apiVersion": "apis.kcp.io/v1alpha2", "kind": "APIExport", "metadata": { "name": "watching" },
+            "spec": { "permissionClaims": [claim] } })
+    };
+    let named = claiming(json!({ "path": BOBS, "name": "cowboys" }));
+    let refused = house.asked("ann", &format!("POST {place}"), named.clone()).await;
+    house.is(&refused, 422);
+    let missing = house.asked("ann", &format!("POST {place}"), claiming(json!({ "path": BOBS, "name": "none" }))).await;
+    assert_eq!(
+        refused.1.replace("cowboys", "none"),
+        missing.1.replace("cowboys", "none"),
+        "nobody learns what is there"
+    );
+    let bind = json!({ "apiGroups": ["apis.kcp.io"], "resources": ["apiexports"], "verbs": ["bind"] });
+    house
+        .put((RBAC, "v1", "clusterroles"), BOBS, None, json!({ "metadata": { "name": "binds" }, "rules": [bind] }))
+        .await;
+    house.bind(BOBS, "binds", "binds", json!({ "kind": "User", "apiGroup": RBAC, "name": "ann" })).await;
+    house.is(&house.asked("ann", &format!("POST {place}"), named).await, 201);
+    let mut other = claiming(json!({ "path": BOBS, "name": "cowboys" }));
+    other["metadata"]["name"] = json!("other");
+    other["spec"]["permissionClaims"][0]["resource"] = json!("horses");
+    let told = house.asked("ann", &format!("POST {place}"), other).await;
+    assert!(told.0 == 422 && told.1.contains("it does not offer horses.wildwest.dev"), "{}", told.1);
+    // Whoever accepts it need not know the hash either.
+    let mut both = binding("watching", "root:ann", "watching");
+    both["spec"]["permissionClaims"] = json!([{ "group": "wildwest.dev", "resource": "cowboys", "verbs": ["*"],
+        "selector": { "matchAll": true }, "state": "Accepted" }]);
+    house.put(BINDINGS, BOBS, None, both).await;
+    let at = house.client.at(BINDINGS, &house.find(BOBS), None).unwrap().object("watching");
+    let bound = house.client.get(&at).await.unwrap().unwrap();
+    let applied = bound.items(&["status", "appliedPermissionClaims"]).next().expect("the claim holds");
+    assert_eq!(applied["identityHash"].as_str().map(str::len), Some(64));
+    assert!(bound.items(&["status", "exportPermissionClaims"]).all(|claim| claim.get("export").is_none()));
+}
+
 #[tokio::test]
 async fn those_who_took_a_kind_do_with_it_what_its_exporter_permits_at_most() {
     let house = House::new().await;
@@ -167,6 +244,36 @@ async fn those_who_took_a_kind_do_with_it_what_its_exporter_permits_at_most() {
     // Whoever shares it is not bound by that.
     let theirs = format!("{}{COWBOYS}/namespaces/default/cowboys", house.window(BOBS));
     house.is(&house.asked("ann", &format!("DELETE {theirs}/john"), Value::Null).await, 200);
+}
+
+/// What an exporter asks of its kinds is asked of everybody who took them, whoever writes and from wherever.
+#[tokio::test]
+async fn policies_of_an_exporter_hold_where_its_kinds_are_taken() {
+    const ADMISSION: &str = "admissionregistration.k8s.io";
+    let house = House::new().await;
+    house.share(json!({})).await;
+    house.take(BOBS, json!([])).await;
+    let rule = json!({ "operations": ["CREATE", "UPDATE"], "apiGroups": ["wildwest.dev", ""], "apiVersions": ["*"],
+        "resources": ["cowboys", "configmaps"] });
+    let spec = json!({ "matchConstraints": { "resourceRules": [rule] },
+        "validations": [{ "expression": "!object.metadata.name.startsWith('outlaw')", "message": "no outlaws" }] });
+    let policy = json!({ "metadata": { "name": "law" }, "spec": spec });
+    let bound =
+        json!({ "metadata": { "name": "law" }, "spec": { "policyName": "law", "validationActions": ["Deny"] } });
+    house.put((ADMISSION, "v1", "validatingadmissionpolicies"), "root:ann", None, policy).await;
+    house.put((ADMISSION, "v1", "validatingadmissionpolicybindings"), "root:ann", None, bound).await;
+    let mine = format!("POST /clusters/{BOBS}{COWBOYS}/namespaces/default/cowboys");
+    let refused = house.asked("bob", &mine, cowboy("outlaw-jim")).await;
+    assert!(refused.0 == 422 && refused.1.contains("no outlaws"), "{}", refused.1);
+    let theirs = format!("POST {}{COWBOYS}/namespaces/default/cowboys", house.window(BOBS));
+    assert_eq!(house.asked("ann", &theirs, cowboy("outlaw-jane")).await.0, 422);
+    house.is(&house.asked("bob", &mine, cowboy("john")).await, 201);
+    // Bob's own things are none of Ann's business.
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "outlaw-map" } });
+    house.is(
+        &house.asked("bob", &format!("POST /clusters/{BOBS}/api/v1/namespaces/default/configmaps"), map).await,
+        201,
+    );
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@
 
 use super::super::key::NamespaceKey;
 use super::{QUOTAS, QuotaKey};
-use apiserver::admission::Tally;
+use apiserver::admission::{Tally, WIDE_IN, is_wide};
 use apiserver::catalog::ResourceDef;
 use apiserver::client::{Client, Seen};
 use apiserver::error::ApiError;
@@ -38,17 +38,28 @@ impl Ledger {
         find: impl Fn(&Workspace, (&str, &str)) -> Option<Arc<ResourceDef>>,
         seen: &Seen,
     ) -> Vec<QuotaKey> {
-        let Some(Parts { group, resource: plural, .. }) = keyspace::parse(&seen.key) else { return Vec::new() };
-        let Some(namespace) = NamespaceKey::containing(seen) else { return Vec::new() };
+        let Some(Parts { group, resource: plural, workspace, .. }) = keyspace::parse(&seen.key) else {
+            return Vec::new();
+        };
+        let own = NamespaceKey::containing(seen);
         let mut keys = Vec::new();
         if (group, plural) == (QUOTAS.0, QUOTAS.2) {
-            keys.extend(self.learn_of_quota(&namespace, seen));
+            keys.extend(own.as_ref().and_then(|namespace| self.learn_of_quota(namespace, seen)));
         }
-        let Some(accounts) = self.accounts.get_mut(&namespace) else { return keys };
-        let Some(resource) = find(&namespace.workspace, (group, plural)) else { return keys };
-        for (name, account) in accounts {
-            if account.learn(&resource, seen) {
-                keys.push(QuotaKey { namespace: namespace.clone(), name: name.clone() });
+        if self.accounts.is_empty() {
+            return keys;
+        }
+        // What is for the whole workspace counts what is in any namespace, and in none.
+        let wide = Some(NamespaceKey { workspace: Workspace::new(workspace), name: WIDE_IN.to_owned() });
+        let wide = wide.filter(|wide| own.as_ref() != Some(wide));
+        for (namespace, is_own) in own.map(|own| (own, true)).into_iter().chain(wide.map(|wide| (wide, false))) {
+            let Some(accounts) = self.accounts.get_mut(&namespace) else { continue };
+            let Some(resource) = find(&namespace.workspace, (group, plural)) else { return keys };
+            let concerned = accounts.iter_mut().filter(|(_, account)| is_own || is_wide(account.tally.quota()));
+            for (name, account) in concerned {
+                if account.learn(&resource, seen) {
+                    keys.push(QuotaKey { namespace: namespace.clone(), name: name.clone() });
+                }
             }
         }
         keys
@@ -109,7 +120,7 @@ impl Account {
         let place = |resource: &&Arc<ResourceDef>| Collection {
             resource: (*resource).clone(),
             workspace: workspace.clone(),
-            namespace: Some(name.clone()),
+            namespace: Some(name.clone()).filter(|_| !is_wide(quota)),
         };
         let places: Vec<Collection> = counted.iter().map(place).collect();
         let (scans, opened) = client.scan_together(&places)?;

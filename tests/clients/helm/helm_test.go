@@ -15,10 +15,18 @@ type shell struct {
 	t         *testing.T
 	namespace string
 	home      string
+	// Where the server is, if not where the kubeconfig says.
+	server string
 }
 
 func (s *shell) run(program []string, args ...string) (string, error) {
-	command := exec.Command(program[0], append(append(program[1:], args...), "--namespace="+s.namespace)...)
+	args = append(append([]string{}, args...), "--namespace="+s.namespace)
+	if s.server != "" && program[0] == helm[0] {
+		args = append(args, "--kube-apiserver="+s.server)
+	} else if s.server != "" {
+		args = append(args, "--server="+s.server)
+	}
+	command := exec.Command(program[0], append(append([]string{}, program[1:]...), args...)...)
 	// What another server said yesterday is nobody's business.
 	command.Env = append(os.Environ(), "KUBECACHEDIR="+s.home, "HELM_CACHE_HOME="+s.home, "HELM_DATA_HOME="+s.home,
 		"HELM_CONFIG_HOME="+s.home)
@@ -58,13 +66,40 @@ func TestAChartComesChangesAndGoes(t *testing.T) {
 		t.Fatal("KUBECONFIG names no server")
 	}
 	for _, way := range []string{"true", "false"} {
-		t.Run("server-side="+way, func(t *testing.T) { life(t, "--server-side="+way) })
+		t.Run("server-side="+way, func(t *testing.T) { life(t, "", "--server-side="+way) })
 	}
 }
 
+// TestAChartInAWorkspace: the same, by the path of a workspace that is in another.
+func TestAChartInAWorkspace(t *testing.T) {
+	s := &shell{t: t, namespace: "default", home: t.TempDir()}
+	address, err := s.run(kubectl(), "config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")
+	if err != nil {
+		t.Fatal(address)
+	}
+	host, _, _ := strings.Cut(address, "/clusters/")
+	if _, err := s.run(kubectl(), "get", "--raw", "/apis/tenancy.kcp.io"); err != nil {
+		t.Skip("the server has no workspaces")
+	}
+	path := "root"
+	for _, name := range []string{"helm-a", "b"} {
+		s.server = host + "/clusters/" + path
+		file := filepath.Join(t.TempDir(), "workspace.yaml")
+		made := "apiVersion: tenancy.kcp.io/v1alpha1\nkind: Workspace\nmetadata: { name: " + name + " }\n"
+		if err := os.WriteFile(file, []byte(made), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.does(kubectl(), "created", "create", "-f", file)
+		path += ":" + name
+	}
+	life(t, host+"/clusters/"+path, "--server-side=true")
+	s.server = host + "/clusters/root"
+	s.does(kubectl(), "deleted", "delete", "workspace", "helm-a", "--timeout=60s")
+}
+
 // life is that of a release; what is known of the definition outlives it.
-func life(t *testing.T, way string) {
-	s := &shell{t: t, namespace: "helm-" + strings.TrimPrefix(way, "--server-side="), home: t.TempDir()}
+func life(t *testing.T, server, way string) {
+	s := &shell{t: t, namespace: "helm-" + strings.TrimPrefix(way, "--server-side="), home: t.TempDir(), server: server}
 	kubectl := kubectl()
 	spec := func(want string) {
 		t.Helper()

@@ -9,7 +9,7 @@ use openapi::structural::{Node, Rule};
 use super::declare::{REQUEST_BYTES, declare};
 use super::{OLD_SELF, SELF};
 
-static LIBRARIES: LazyLock<Environment> =
+pub(in crate::custom) static LIBRARIES: LazyLock<Environment> =
     LazyLock::new(|| kubernetes::everywhere().into_iter().fold(Environment::new(), Environment::with));
 
 /// A place of a schema that has rules, or has some below it.

@@ -4,7 +4,7 @@ use openapi::FieldError;
 use openapi::structural::{Node, Type};
 
 /// What one rule may cost by its estimate, on all the values of an object that it is for.
-pub(super) const RULE_COST: u64 = 10_000_000;
+pub(in crate::custom) const RULE_COST: u64 = 10_000_000;
 /// What the rules of one schema may cost.
 const SCHEMA_COST: u64 = 100_000_000;
 /// As many of the most expensive rules are named.
@@ -21,7 +21,7 @@ pub(super) fn times(node: &Node) -> Option<u64> {
 }
 
 /// How much more than a limit something costs, in words.
-pub(super) fn excess(name: &str, cost: u64, limit: u64) -> String {
+pub(in crate::custom) fn excess(name: &str, cost: u64, limit: u64) -> String {
     let factor = cost as f64 / limit as f64;
     let factor = if factor > 100.0 {
         "more than 100x".to_owned()

@@ -11,8 +11,8 @@ const GENERATED_MAX: i64 = NAME_MAX - 1;
 
 /// What is declared, and the fewest bytes that it takes up in JSON.
 #[derive(Debug)]
-pub(super) struct Typed {
-    pub(super) declared: Declared,
+pub(in crate::custom) struct Typed {
+    pub(in crate::custom) declared: Declared,
     pub(super) smallest: u64,
 }
 
@@ -23,7 +23,7 @@ impl Typed {
 }
 
 /// What `self` is at a place; none where expressions cannot see the data. A resource has a kind and a name.
-pub(super) fn declare(node: &Node, is_resource: bool) -> Option<Typed> {
+pub(in crate::custom) fn declare(node: &Node, is_resource: bool) -> Option<Typed> {
     at(node, is_resource, "selfType")
 }
 

@@ -10,6 +10,9 @@ mod evaluate;
 mod message;
 mod presets;
 
+pub(super) use compile::LIBRARIES;
+pub(super) use cost::{RULE_COST, excess};
+pub(super) use declare::declare;
 pub use definition::check_rules;
 
 use compile::Place;
@@ -19,15 +22,15 @@ use openapi::{FieldError, Wrong};
 use serde_json::Value;
 
 /// What one run of an expression may cost.
-const CALL_COST: u64 = 1_000_000;
+pub(super) const CALL_COST: u64 = 1_000_000;
 /// What all rules together may cost on one object.
-const OBJECT_COST: u64 = 10_000_000;
+pub(super) const OBJECT_COST: u64 = 10_000_000;
 /// Errors that are told of one object or definition.
 const ERRORS_MAX: usize = 500;
 /// Text that is kept of them.
 const BYTES_MAX: usize = 1 << 20;
 
-const SELF: &str = "self";
+pub(super) const SELF: &str = "self";
 const OLD_SELF: &str = "oldSelf";
 
 /// What is to be said of an object.
