@@ -61,6 +61,12 @@ impl Converted {
         Self { revision: revision(object), rules: Some((hash, said)) }
     }
 
+    /// What a copy of a schema says that was kept under a name.
+    pub(super) fn kept(name: &str, definition: &Object) -> Option<Self> {
+        let (hash, said) = (name.rsplit('-').next()?, definition.annotation(custom::CONVERSIONS)?);
+        Some(Self { revision: Revision::ZERO, rules: Some((hash.to_owned(), said.to_owned())) })
+    }
+
     pub(super) fn of(schema: &Object, home: &Workspace, around: &dyn Around) -> Result<Self, ApiError> {
         if !needs_any(schema) {
             return Ok(Self::default());

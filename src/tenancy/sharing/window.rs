@@ -4,7 +4,7 @@
 
 use super::conversion::{Converted, kept_as, needs_any};
 use super::view::{Bound, Claimed};
-use super::words::{BINDINGS, CONVERSIONS, EVOLVED, EXPORTS, SCHEMAS, VAULT};
+use super::words::{BINDINGS, CONVERSIONS, DEFINITIONS, EVOLVED, EXPORTS, SCHEMAS, VAULT};
 use super::{Identities, is_hash, schema};
 use crate::tenancy::index::Index;
 use crate::tenancy::path;
@@ -12,6 +12,7 @@ use apiserver::catalog::{Catalog, ResourceDef};
 use apiserver::client::Client;
 use apiserver::custom::{Definition, Elsewhere};
 use apiserver::error::ApiError;
+use apiserver::keyspace;
 use apiserver::object::{Object, Peek};
 use apiserver::place::Workspace;
 use apiserver::target::{Target, Verb};
@@ -338,11 +339,28 @@ fn offered_by(client: &Client, home: &Workspace, export: &Object, only: Option<(
         .collect()
 }
 
-/// How a schema is converted.
+/// How a schema is converted: as is said now, or as was said last to those who have bound it.
 fn converted(client: &Client, home: &Workspace, schema: &Object) -> Converted {
-    let at = client.at(CONVERSIONS, home, None).ok().filter(|_| needs_any(schema));
+    if !needs_any(schema) {
+        return Converted::default();
+    }
+    let at = client.at(CONVERSIONS, home, None).ok();
     let found = at.and_then(|at| client.glance(&at.object(schema.name())).ok()?);
-    Converted::by(found.and_then(|found| Object::parse(&found).ok()).as_ref())
+    match found.and_then(|found| Object::parse(&found).ok()) {
+        Some(found) => Converted::by(Some(&found)),
+        None => converted_before(client, schema.uid()).unwrap_or_default(),
+    }
+}
+
+/// The newest rules of which there is a copy.
+fn converted_before(client: &Client, uid: &str) -> Option<Converted> {
+    let vault = client.at(DEFINITIONS, &Workspace::new(VAULT), None).ok()?;
+    let copies = client.scan(&vault).ok()?.filter_map(Result::ok).filter_map(|entry| {
+        let name = keyspace::parse(&entry.key)?.name.to_owned();
+        name.starts_with(&format!("{uid}-")).then_some((name, entry.version))
+    });
+    let (name, version) = copies.max_by_key(|(_, version)| version.modified)?;
+    Converted::kept(&name, &Object::parse(&version.value).ok()?)
 }
 
 /// A resource of whoever has an identity, in all versions.

@@ -240,8 +240,12 @@ async fn what_was_stored_before_a_schema_was_replaced_is_converted_when_it_is_re
     let at = house.client.at(CONVERSIONS, &house.find("root:ann"), None).unwrap();
     house.client.delete(&at.object("two.cowboys.wildwest.dev"), &Default::default()).await.unwrap();
     house.offer("two").await;
-    let john = house.bob(&format!("GET {}/john", cowboys("v1")), Value::Null).await;
-    assert_eq!(john["spec"]["name"], "John Wayne");
+    let john = house.bob(&format!("GET {}/john", cowboys("v2")), Value::Null).await;
+    assert_eq!(john["spec"]["name"]["last"], "Wayne");
+    let home = house.find("root:ann");
+    let seen = format!("GET /services/apiexport/{home}/cowboys/clusters/*/apis/wildwest.dev/v2/cowboys");
+    let (code, text) = house.asked("ann", &seen, Value::Null).await;
+    assert!(code == 200 && text.contains("\"last\":\"Wayne\""), "{text}");
     stop.cancel();
     running.await.unwrap();
 }
