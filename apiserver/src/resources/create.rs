@@ -28,8 +28,9 @@ pub struct Create {
 /// Names that are tried before a generated one is given up.
 const NAMES_MAX: usize = 8;
 
-/// How often the definition of an object may change while it is written.
-pub(super) const DEFINITIONS_MAX: usize = 4;
+/// How often a write is tried anew because the definition of its object has changed meanwhile. Somebody who writes a
+/// definition again and again is as fast as whoever writes objects: a few tries in a row can be in vain by chance.
+pub(super) const DEFINITIONS_MAX: usize = 32;
 
 /// What is kept of a prefix, so that prefix and suffix fit into a DNS label.
 const PREFIX_MAX: usize = 58;
