@@ -127,7 +127,7 @@ federation-join: tools test-tools server ## Let three real kube-apiservers join,
 	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/join.sh
 
 simulation: build-tools ## Simulate the federation with cells that fail, 1000 times over (SEEDS=1000)
-	SIMULATION_SEEDS=$(SEEDS) $(CARGO) test --release $(FEATURES) --test all simulation -- --nocapture
+	SIMULATION_SEEDS=$(SEEDS) $(CARGO) test --release --workspace $(FEATURES) --test all simulation::seeds -- --nocapture
 
 conformance: tools test-tools $(SUITE) server ## Run Kubernetes' own conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
 	go -C tests/conformance build -o $(TOOLS)/conformance .

@@ -64,7 +64,7 @@ impl Reconciler for Reporter {
     async fn reconcile(&self, (workspace, uid): &SourceId) -> Result<Action, ApiError> {
         // What some cells say is not what they say together.
         if !self.ledger.knows(Revision::ZERO) {
-            return Ok(later().await);
+            return Ok(later(&self.ledger).await);
         }
         let place = records::placement_place(&self.client, workspace, uid)?;
         let Some(bytes) = self.client.glance(&place)? else { return Ok(Action::Done) };
