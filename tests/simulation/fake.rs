@@ -161,7 +161,7 @@ impl State {
         if is_going(&there) {
             return Some(there);
         }
-        if !self.weather.lingering || self.roll() % 3 > 0 {
+        if !self.weather.lingering || !self.roll().is_multiple_of(3) {
             self.remove(at);
             return None;
         }

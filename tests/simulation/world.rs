@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use storage::{Options, Store};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -55,6 +56,8 @@ pub(crate) struct World {
     store: Store,
     resources: Resources,
     running: Option<(TaskTracker, CancellationToken)>,
+    /// Whoever asked for something and was not waited for.
+    asking: Vec<JoinHandle<()>>,
     /// What was done to it, for whoever has to find out why it ended badly.
     done: Vec<String>,
 }
@@ -91,7 +94,17 @@ impl World {
         let person = Person { client, workspace: Workspace::new("w") };
         let fakes = cells.iter().zip(seed..).map(|(name, seed)| (name.clone(), FakeCell::new(seed)));
         let cells = fakes.collect();
-        let mut world = Self { cells, person, machine, clock, store, resources, running: None, done: Vec::new() };
+        let mut world = Self {
+            cells,
+            person,
+            machine,
+            clock,
+            store,
+            resources,
+            running: None,
+            asking: Vec::new(),
+            done: Vec::new(),
+        };
         world.people(async |person| {
             person.make(NAMESPACES, None, json!({ "metadata": { "name": "n" } })).await;
             for name in world.cells.keys() {
@@ -109,8 +122,16 @@ impl World {
     }
 
     /// Somebody does something, and nobody waits until they are answered.
-    pub(crate) fn meanwhile<F: Future<Output = ()> + Send + 'static>(&self, what: impl FnOnce(Person) -> F) {
-        drop(self.machine.runtime().spawn(what(self.person.clone())));
+    pub(crate) fn meanwhile<F: Future<Output = ()> + Send + 'static>(&mut self, what: impl FnOnce(Person) -> F) {
+        self.asking.push(self.machine.runtime().spawn(what(self.person.clone())));
+    }
+
+    /// Waits for those who asked and were not waited for; whoever asked a server that was killed gets no answer.
+    pub(crate) fn all_are_answered(&mut self) {
+        for asking in std::mem::take(&mut self.asking) {
+            let answered = self.machine.run(asking);
+            assert!(answered.map_or_else(|error| error.is_cancelled(), |()| true), "a request panicked");
+        }
     }
 
     /// Notes what is done next.

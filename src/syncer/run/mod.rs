@@ -84,3 +84,6 @@ async fn later(ledger: &Ledger) -> Action {
     let _ = tokio::time::timeout(LEARNING, ledger.complete()).await;
     Action::After(Duration::ZERO)
 }
+
+#[cfg(test)]
+mod tests;

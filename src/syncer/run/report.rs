@@ -41,9 +41,12 @@ pub(super) fn controller(
     ledger: &Arc<Ledger>,
     mailbox: &Arc<Mailbox<SourceId>>,
 ) -> Controller<Reporter> {
+    Controller::new(reporter(client, book, ledger)).mailbox(mailbox).workers(TOLD_AT_ONCE)
+}
+
+pub(super) fn reporter(client: &Client, book: &Arc<dyn Rulebook>, ledger: &Arc<Ledger>) -> Reporter {
     let (client, book, ledger) = (client.clone(), book.clone(), ledger.clone());
-    let reporter = Reporter { client, book, ledger, said: Kept::default() };
-    Controller::new(reporter).mailbox(mailbox).workers(TOLD_AT_ONCE)
+    Reporter { client, book, ledger, said: Kept::default() }
 }
 
 pub(super) struct Reporter {
