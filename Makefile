@@ -137,7 +137,7 @@ federation-join: tools test-tools server ## Join three real kube-apiservers, kil
 	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/join.sh
 
 simulation: build-tools ## Simulate the federation with failing cells, for 1000 seeds (SEEDS=1000)
-	SIMULATION_SEEDS=$(SEEDS) $(CARGO) test --release $(FEATURES) --test all simulation -- --nocapture
+	SIMULATION_SEEDS=$(SEEDS) $(CARGO) test --release --workspace $(FEATURES) --test all simulation::seeds -- --nocapture
 
 conformance: tools test-tools $(SUITE) server ## Run Kubernetes' conformance tests (TIER=a PROCS=6; SERVER=... or KUBECONFIG=...)
 	go -C tests/conformance build -o $(TOOLS)/conformance .

@@ -310,7 +310,7 @@ async fn federate(
     let ledger = Arc::new(Ledger::default());
     let connector = Arc::new(Connector { pipeline: pipeline.clone() });
     let fleet = fleet::start(&client("fleet"), connector, (&ledger, fleet::Pace::default()), &tasks, stop);
-    api.lead(Arc::new(Doors(fleet.clone())));
+    api.lead(Arc::new(Doors { client: client("fleet"), fleet: fleet.clone() }));
     let hub = identity(&client("fleet")).await?;
     scheduler::start(&client("scheduler"), &hub, &book, &tasks, stop);
     tasks.spawn(karmada::rebalancer::controller(&client("rebalancer")).run(stop.clone()));

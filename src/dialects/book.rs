@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use tokio::sync::watch;
 
 /// The workspace whose rules may speak for the objects of others.
 const ROOT: &str = "root";
@@ -44,6 +45,8 @@ pub type Paths = Box<dyn Fn(&Workspace) -> Option<String> + Send + Sync>;
 pub struct Book {
     /// Guards nothing but itself, and is held for one question.
     volumes: Mutex<Volumes>,
+    /// Everything was told once.
+    whole: watch::Sender<bool>,
     paths: Paths,
     scripts: Scripts,
     compat: Compat,
@@ -51,7 +54,7 @@ pub struct Book {
 
 impl Book {
     pub fn new(paths: Paths, scripts: Scripts, compat: Compat) -> Self {
-        Self { volumes: Mutex::default(), paths, scripts, compat }
+        Self { volumes: Mutex::default(), whole: watch::Sender::new(false), paths, scripts, compat }
     }
 
     /// The policy of Karmada's that speaks for an object.
@@ -80,8 +83,6 @@ impl fmt::Debug for Book {
 struct Volumes {
     told: Pages,
     draft: Option<Pages>,
-    /// Everything was told once.
-    whole: bool,
     /// Counted with each change of what is answered.
     edition: u64,
 }
@@ -94,7 +95,6 @@ impl Volumes {
 
     fn close(&mut self) {
         self.told = self.draft.take().unwrap_or_else(|| std::mem::take(&mut self.told));
-        self.whole = true;
         self.edition += 1;
     }
 }
@@ -288,10 +288,11 @@ impl Rulebook for Book {
 
     fn caught_up(&self) {
         self.volumes.lock().close();
+        self.whole.send_replace(true);
     }
 
-    fn is_whole(&self) -> bool {
-        self.volumes.lock().whole
+    fn whole(&self) -> watch::Receiver<bool> {
+        self.whole.subscribe()
     }
 
     fn edition(&self) -> u64 {
@@ -402,12 +403,15 @@ mod tests {
         let (book, workspace) = (Book::default(), Workspace::new("w"));
         book.forget();
         book.learn(&workspace, None, Some(&rule("one", &[])));
-        assert!(names(&book, "w").is_empty() && !book.is_whole() && book.selects("", "ConfigMap"));
+        assert!(names(&book, "w").is_empty() && !*book.whole().borrow() && book.selects("", "ConfigMap"));
         book.caught_up();
-        assert!(book.is_whole());
+        assert!(*book.whole().borrow());
         let edition = book.edition();
         book.forget();
-        assert_eq!((names(&book, "w"), book.is_whole(), book.edition()), (vec!["one".to_owned()], true, edition));
+        assert_eq!(
+            (names(&book, "w"), *book.whole().borrow(), book.edition()),
+            (vec!["one".to_owned()], true, edition)
+        );
         book.learn(&workspace, None, Some(&rule("two", &[])));
         assert_eq!(names(&book, "w"), ["one"]);
         book.caught_up();

@@ -142,6 +142,12 @@ impl Ledger {
         index.is_complete() && index.revision >= revision
     }
 
+    /// Waits until everything there was has been told.
+    pub async fn complete(&self) {
+        // It is told by whoever holds it.
+        let _ = self.told.subscribe().wait_for(|told| *told > Revision::ZERO).await;
+    }
+
     pub fn of_source(&self, uid: &str) -> Vec<CopyId> {
         self.index().of_source(uid)
     }

@@ -70,6 +70,10 @@ pub struct Stats {
     /// Stored values that are not the store's own and were passed over, each reported by its key. Only where others
     /// can write, too.
     pub unreadable: u64,
+    /// What waits for its answer, in KiB and a little more.
+    pub waiting_kib: usize,
+    /// Everything up to here was sent to the watchers whom it concerns.
+    pub told: Revision,
     /// Why it cannot write at the moment.
     pub failure: Option<Arc<BackendError>>,
 }
@@ -208,6 +212,8 @@ impl Store {
     }
 
     pub fn stats(&self) -> Stats {
+        // In this order: once nobody waits, it is the last revision that may not have been told yet.
+        let waiting_kib = self.inner.writer.waiting_kib();
         let timeline = self.inner.shared.timeline.read();
         Stats {
             revision: timeline.revision(),
@@ -216,6 +222,8 @@ impl Store {
             history_bytes: timeline.history_bytes(),
             watched_ranges: self.inner.shared.hub.ranges(),
             unreadable: self.inner.writer.unreadable(),
+            waiting_kib,
+            told: self.inner.shared.hub.dispatched(),
             failure: self.inner.writer.failure(),
         }
     }
@@ -345,6 +353,53 @@ mod tests {
         fn reopen(&mut self) -> Result<(), BackendError> {
             Ok(())
         }
+    }
+
+    /// Keeps nothing, and takes until it is let go.
+    struct Slow(crossbeam_channel::Receiver<()>);
+
+    impl Backend for Slow {
+        fn scan(&self, _: &[u8], _: &[u8], _: &mut Visit<'_>) -> Result<(), BackendError> {
+            Ok(())
+        }
+
+        fn ledger(&self) -> Result<Option<Vec<u8>>, BackendError> {
+            Ok(None)
+        }
+
+        fn persist(&mut self, _: &Batch) -> Result<(), BackendError> {
+            let _ = self.0.recv();
+            Ok(())
+        }
+
+        fn reopen(&mut self) -> Result<(), BackendError> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_counted_until_it_was_answered_and_told() {
+        let (let_go, slow) = crossbeam_channel::bounded(1);
+        let (patience, store) =
+            (std::time::Duration::from_secs(20), Store::on(Box::new(Slow(slow)), Options::default()));
+        let store = store.unwrap();
+        let until = async |is_so: &dyn Fn(&Stats) -> bool| {
+            let looking = async {
+                while !is_so(&store.stats()) {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(patience, looking).await.expect("it comes true");
+        };
+        let asked = tokio::spawn({
+            let store = store.clone();
+            async move { store.commit(Txn::new().put("a", vec![7; 4096])).await }
+        });
+        until(&|stats| stats.waiting_kib >= 4).await;
+        assert_eq!(store.stats().told, store.stats().revision);
+        let_go.send(()).unwrap();
+        let made = asked.await.unwrap().unwrap().revision;
+        until(&|stats| stats.waiting_kib == 0 && stats.told == made).await;
     }
 
     #[tokio::test]

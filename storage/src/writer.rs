@@ -58,6 +58,16 @@ impl Writer {
         }
     }
 
+    /// What was asked for and is not answered yet.
+    pub(crate) fn waiting_kib(&self) -> usize {
+        match self {
+            Self::Embedded(committer) => committer.waiting_kib(),
+            // Its transactions wait in etcd.
+            #[cfg(feature = "etcd")]
+            Self::Etcd(_) => 0,
+        }
+    }
+
     pub(crate) fn close(&self) {
         match self {
             Self::Embedded(committer) => committer.close(),

@@ -12,6 +12,12 @@ async fn a_cluster_leads_to_its_cell_as_whoever_asks() {
     let through = stage.through("root", "/apis/cluster.karmada.io/v1alpha1/clusters/dfw/proxy");
     let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": { "v": "1" },
         "metadata": { "name": "by-proxy", "namespace": "default" } });
+    // A cell that has just joined is not dealt with yet, and says so.
+    let reached = async |_: &Stage| match through.version().await {
+        Err(error) if error.code() == Some(503) => None,
+        answer => Some(answer.unwrap()),
+    };
+    stage.eventually("the cell is dealt with", reached).await;
     Stage::apply_to(&*through, &map).await;
     let there = stage.get("root:dfw", "", "v1", "configmaps", Some("default"), "by-proxy").await.unwrap();
     assert_eq!(there["data"]["v"], "1");

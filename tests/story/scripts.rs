@@ -157,7 +157,9 @@ async fn scripts_that_never_end_are_told_of_and_harm_nobody_else() {
     let why = said(&stage, "root:bad", "s7", "Placed", "False").await;
     assert!(why.contains("GetReplicas") && why.contains("ResourceInterpreterCustomization sets"), "{why}");
     let why = said(&stage, "root:greedy", "s", "Interpreted", "False").await;
-    assert!(why.contains("32 MiB") || why.contains("out of its bounds"), "{why}");
+    // It wants all memory, and on a busy machine its time may be up before it has as much as it may.
+    let bounds = ["32 MiB", "out of its bounds", "or a second"];
+    assert!(why.contains("AggregateStatus") && bounds.iter().any(|bound| why.contains(bound)), "{why}");
     // A script that ends heals what the other has done.
     stage.apply("root:bad", &customization(&[("replicaResource", REPLICAS)])).await;
     said(&stage, "root:bad", "s7", "Placed", "True").await;

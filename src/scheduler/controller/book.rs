@@ -7,6 +7,7 @@ use crate::scheduler::rule::Rule;
 use apiserver::object::Object;
 use apiserver::place::Workspace;
 use serde_json::Value;
+use tokio::sync::watch;
 
 /// A rule and the workspace it is kept in: its cells are those of the same workspace.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +34,7 @@ pub trait Rulebook: Send + Sync + 'static {
     fn caught_up(&self);
 
     /// Whether everything was told at least once. Before that there are rules that nobody knows of.
-    fn is_whole(&self) -> bool;
+    fn whole(&self) -> watch::Receiver<bool>;
 
     /// Another number whenever something else may be answered than before; it is there before the other answer.
     fn edition(&self) -> u64;

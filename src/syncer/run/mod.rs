@@ -36,8 +36,9 @@ use wish::Wishes;
 /// Everything is looked at again after this long, in case that something went unnoticed.
 const RESYNC: Duration = Duration::from_mins(30);
 
-/// How often it is looked whether all is known: before anybody begins, and while everything is told anew.
-const LEARNING: Duration = Duration::from_millis(20);
+/// How long whoever looks at something waits while everything is told anew: if that is never finished because all ends, they
+/// have to end, too.
+const LEARNING: Duration = Duration::from_secs(1);
 
 /// Starts to keep cells as they should be. `hub` tells this server from others in the same cells.
 pub fn start(
@@ -72,14 +73,17 @@ pub fn start(
 
 /// All rules and records were read once.
 async fn learnt(ledger: &Ledger, book: &dyn Rulebook) {
-    while !ledger.knows(Revision::ZERO) || !book.is_whole() {
-        tokio::time::sleep(LEARNING).await;
-    }
+    ledger.complete().await;
+    // It is there for as long as this waits.
+    let _ = book.whole().wait_for(|whole| *whole).await;
 }
 
 /// For whoever cannot go on while everything is told anew. They keep their place at work meanwhile: as many as work at once
 /// look again, and not all who wait.
-async fn later() -> Action {
-    tokio::time::sleep(LEARNING).await;
+async fn later(ledger: &Ledger) -> Action {
+    let _ = tokio::time::timeout(LEARNING, ledger.complete()).await;
     Action::After(Duration::ZERO)
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,9 +41,12 @@ pub(super) fn controller(
     ledger: &Arc<Ledger>,
     mailbox: &Arc<Mailbox<SourceId>>,
 ) -> Controller<Reporter> {
+    Controller::new(reporter(client, book, ledger)).mailbox(mailbox).workers(TOLD_AT_ONCE)
+}
+
+pub(super) fn reporter(client: &Client, book: &Arc<dyn Rulebook>, ledger: &Arc<Ledger>) -> Reporter {
     let (client, book, ledger) = (client.clone(), book.clone(), ledger.clone());
-    let reporter = Reporter { client, book, ledger, said: Kept::default() };
-    Controller::new(reporter).mailbox(mailbox).workers(TOLD_AT_ONCE)
+    Reporter { client, book, ledger, said: Kept::default() }
 }
 
 pub(super) struct Reporter {
@@ -64,7 +67,7 @@ impl Reconciler for Reporter {
     async fn reconcile(&self, (workspace, uid): &SourceId) -> Result<Action, ApiError> {
         // What some cells say is not what they say together.
         if !self.ledger.knows(Revision::ZERO) {
-            return Ok(later().await);
+            return Ok(later(&self.ledger).await);
         }
         let place = records::placement_place(&self.client, workspace, uid)?;
         let Some(bytes) = self.client.glance(&place)? else { return Ok(Action::Done) };

@@ -56,7 +56,7 @@ impl Reconciler for Worker {
 
     async fn reconcile(&self, id: &CopyId) -> Result<Action, ApiError> {
         if !self.ledger.knows(Revision::ZERO) {
-            return Ok(later().await);
+            return Ok(later(&self.ledger).await);
         }
         if self.waits_for_watch(id) {
             return Ok(Action::Done);

@@ -153,6 +153,11 @@ impl Committer {
         self.progress.failure.lock().clone()
     }
 
+    /// The weight of all who wait; each is let go after its answer was given.
+    pub(crate) fn waiting_kib(&self) -> usize {
+        WAITING_KIB_MAX.saturating_sub(self.waiting.available_permits())
+    }
+
     /// Finishes what was accepted, then ends both threads. The engine is closed when this returns.
     pub(crate) fn close(&self) {
         self.waiting.close();
