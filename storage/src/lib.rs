@@ -28,6 +28,7 @@ mod seal;
 mod shared;
 mod snapshot;
 mod store;
+mod thread;
 mod timeline;
 mod txn;
 mod watch;

@@ -5,6 +5,7 @@ use crate::hub::Hub;
 use crate::index::{ShareOf, Slot};
 use crate::key::Key;
 use crate::seal::Seal;
+use crate::thread;
 use crate::timeline::{Commit, Timeline, Writes};
 use crate::txn::Revision;
 use crossbeam_channel::Receiver;
@@ -90,10 +91,7 @@ impl Shared {
             closed: AtomicBool::new(false),
         });
         let followed = Arc::downgrade(&shared);
-        std::thread::Builder::new()
-            .name("store-dispatch".into())
-            .spawn(move || dispatch(followed, &rings))
-            .unwrap_or_else(|error| panic!("cannot start a thread: {error}"));
+        thread::spawn("store-dispatch", move || dispatch(followed, &rings));
         shared
     }
 

@@ -15,6 +15,7 @@ use crate::backend::Backend;
 use crate::error::{BackendError, CommitError};
 use crate::record::{Dead, Ledger, SealedRecords};
 use crate::shared::Shared;
+use crate::thread::spawn;
 use crate::timeline::{Change, HistoryBounds, Writes};
 use crate::txn::{Limits, Revision, Txn};
 use crate::witness::Witness;
@@ -172,9 +173,4 @@ impl Drop for Committer {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
-    let thread = std::thread::Builder::new().name(name.into()).spawn(body);
-    thread.unwrap_or_else(|error| panic!("cannot start a thread: {error}"))
 }
