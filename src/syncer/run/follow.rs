@@ -39,6 +39,8 @@ pub(super) async fn over_and_over<F: Future<Output = Result<(), CellError>>>(
 ) {
     loop {
         let ended = tokio::select! {
+            // Nothing is asked for when it was stopped before.
+            biased;
             () = stop.cancelled() => return,
             ended = follow() => ended,
         };

@@ -71,7 +71,8 @@ impl Supervisor {
         let mut changes = self.fleet.changes();
         let mut running: BTreeMap<CellId, Running> = BTreeMap::new();
         let mut sweep = tokio::time::interval(SWEEP);
-        loop {
+        // Workers that end are told of like cells that come and go: nobody takes their place any more.
+        while !stop.is_cancelled() {
             self.adjust(&mut running, &stop).await;
             tokio::select! {
                 () = stop.cancelled() => break,
