@@ -308,7 +308,7 @@ async fn federate(
     let rules = Arc::new(Book::new(Box::new(move |workspace| finder.path_of(workspace)), scripts, compat));
     let book: Arc<dyn Rulebook> = rules.clone();
     let ledger = Arc::new(Ledger::default());
-    let connector = Arc::new(Connector { pipeline: pipeline.clone() });
+    let connector = Arc::new(Connector { pipeline: pipeline.clone(), documents: Arc::default() });
     let fleet = fleet::start(&client("fleet"), connector, (&ledger, fleet::Pace::default()), &tasks, stop);
     api.lead(Arc::new(Doors { client: client("fleet"), fleet: fleet.clone() }));
     let hub = identity(&client("fleet")).await?;

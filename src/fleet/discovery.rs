@@ -1,14 +1,60 @@
 //! What an API server says it serves, read from its aggregated discovery.
+//!
+//! Most cells of a fleet serve the same, and say so under the same tag: a document that was read once is read again only
+//! when it is another one.
 
 use super::api::{CellError, CellResource, Names};
+use parking_lot::Mutex;
 use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Asks for everything in one document.
 pub(super) const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                                  application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
+/// A tag as long as this is a digest of what it is the tag of, as Kubernetes makes them. What others use may be the tag of
+/// something else in another cell.
+const DIGEST_MIN: usize = 64;
+
+/// A document that was read.
+#[derive(Debug)]
+pub(super) struct Document {
+    /// As the server gave it; empty if it gave none.
+    pub(super) tag: String,
+    pub(super) resources: Vec<(CellResource, Names)>,
+}
+
+impl Document {
+    pub(super) fn read(tag: String, document: &Value) -> Result<Self, CellError> {
+        Ok(Self { tag, resources: read(document)? })
+    }
+
+    /// Whether whoever has it under this tag, in whatever cell, has the same.
+    fn is_the_same_everywhere(&self) -> bool {
+        self.tag.trim_matches('"').len() >= DIGEST_MIN && !self.tag.starts_with("W/")
+    }
+}
+
+/// The last document that any cell answered with, by where it was asked for.
+#[derive(Debug, Default)]
+pub struct Documents(Mutex<HashMap<&'static str, Arc<Document>>>);
+
+impl Documents {
+    /// What a cell that was never asked will probably answer.
+    pub(super) fn usual(&self, root: &str) -> Option<Arc<Document>> {
+        self.0.lock().get(root).cloned()
+    }
+
+    pub(super) fn keep(&self, root: &'static str, document: &Arc<Document>) {
+        if document.is_the_same_everywhere() {
+            self.0.lock().insert(root, document.clone());
+        }
+    }
+}
+
 /// The resources of a discovery document that can be kept in sync: those that can be read, watched and patched.
-pub(super) fn read(document: &Value) -> Result<Vec<(CellResource, Names)>, CellError> {
+fn read(document: &Value) -> Result<Vec<(CellResource, Names)>, CellError> {
     if document["kind"] != "APIGroupDiscoveryList" {
         return Err(CellError::Unusable("the cell does not speak aggregated discovery".to_owned()));
     }
@@ -71,5 +117,19 @@ mod tests {
         assert_eq!((deployment.api_version().as_str(), deployment.kind.as_str()), ("apps/v1", "Deployment"));
         assert_eq!((names.short.as_slice(), names.categories.len()), (&["deploy".to_owned()][..], 0));
         assert!(read(&json!({ "kind": "APIGroupList" })).is_err());
+    }
+
+    #[test]
+    fn only_a_digest_means_the_same_in_another_cell() {
+        let documents = Documents::default();
+        let mut keep = |tag: String| {
+            documents.keep("/apis", &Arc::new(Document { tag, resources: Vec::new() }));
+            documents.usual("/apis").map(|document| document.tag.len())
+        };
+        assert_eq!(keep(String::new()), None);
+        assert_eq!(keep("\"17\"".to_owned()), None, "a number may be that of something else elsewhere");
+        assert_eq!(keep(format!("W/\"{}\"", "0".repeat(128))), None);
+        assert_eq!(keep(format!("\"{}\"", "0".repeat(128))), Some(130));
+        assert!(documents.usual("/api").is_none());
     }
 }

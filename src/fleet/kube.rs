@@ -1,16 +1,18 @@
 //! A cell that speaks the Kubernetes API, whichever way requests get there.
 
 use super::api::{Applied, CellApi, CellError, CellEvents, CellPlace, CellResource, Later, Listed, Names};
-use super::discovery;
+use super::discovery::{self, Document, Documents};
 use super::stream;
 use super::transport::Transport;
 use apiserver::auth::User;
 use axum::body::Body;
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,11 +36,18 @@ const JSON: &str = "application/json";
 const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
 
+/// Where a server tells what it serves.
+const ROOTS: [&str; 2] = ["/api", "/apis"];
+
 /// See the module.
 #[derive(Debug)]
 pub struct Kube<T> {
     transport: T,
     in_flight: Semaphore,
+    /// What it said it serves, when it was last asked. Held for one operation.
+    said: Mutex<HashMap<&'static str, Arc<Document>>>,
+    /// What others say they serve.
+    documents: Arc<Documents>,
 }
 
 /// One question.
@@ -47,16 +56,25 @@ struct Ask<'a> {
     path: String,
     accept: &'a str,
     body: Option<(&'a str, Bytes)>,
+    /// The tag of what need not be sent again.
+    unless: Option<&'a str>,
 }
 
 impl<'a> Ask<'a> {
     fn get(path: String) -> Self {
-        Self { method: Method::GET, path, accept: JSON, body: None }
+        Self { method: Method::GET, path, accept: JSON, body: None, unless: None }
+    }
+
+    fn patch(path: String, content_type: &'a str, body: &Value) -> Self {
+        Self { method: Method::PATCH, body: Some((content_type, encoded(body))), ..Self::get(path) }
     }
 
     fn request(&self) -> Result<Request<Bytes>, CellError> {
         let mut request = Request::builder().method(&self.method).uri(&self.path).header(ACCEPT, self.accept);
         let mut bytes = Bytes::new();
+        if let Some(tag) = self.unless {
+            request = request.header(IF_NONE_MATCH, tag);
+        }
         if let Some((content_type, body)) = &self.body {
             request = request.header(CONTENT_TYPE, *content_type);
             bytes = body.clone();
@@ -66,18 +84,18 @@ impl<'a> Ask<'a> {
 }
 
 impl<T: Transport> Kube<T> {
-    pub fn new(transport: T) -> Self {
-        Self { transport, in_flight: Semaphore::new(IN_FLIGHT_MAX) }
+    pub fn new(transport: T, documents: &Arc<Documents>) -> Self {
+        let (in_flight, documents) = (Semaphore::new(IN_FLIGHT_MAX), documents.clone());
+        Self { transport, in_flight, said: Mutex::default(), documents }
     }
 
     /// Asks, and reads the whole answer.
     async fn ask(&self, ask: Ask<'_>) -> Result<(StatusCode, Value), CellError> {
-        let (code, bytes) = self.bytes(ask).await?;
-        let tree = serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into());
-        if code.is_success() { Ok((code, tree)) } else { Err(refusal(code, &tree)) }
+        let answer = self.bytes(ask).await?;
+        Ok((answer.status(), tree(&answer)?))
     }
 
-    async fn bytes(&self, ask: Ask<'_>) -> Result<(StatusCode, Bytes), CellError> {
+    async fn bytes(&self, ask: Ask<'_>) -> Result<Response<Bytes>, CellError> {
         let request = ask.request()?;
         // Closed never: it lives as long as this does.
         let _permit = self.in_flight.acquire().await;
@@ -85,10 +103,28 @@ impl<T: Transport> Kube<T> {
             let (parts, body) = self.transport.send(request).await?.into_parts();
             let read = Limited::new(body, BYTES_MAX).collect().await;
             let read = read.map_err(|error| CellError::Unreachable(error.to_string()))?;
-            Ok((parts.status, read.to_bytes()))
+            Ok(Response::from_parts(parts, read.to_bytes()))
         };
         let late = || CellError::Unreachable(format!("no answer in {} seconds", ANSWER_MAX.as_secs()));
         tokio::time::timeout(ANSWER_MAX, exchange).await.unwrap_or_else(|_| Err(late()))
+    }
+
+    /// What it says it serves at one of the roots.
+    async fn document(&self, root: &'static str) -> Result<Arc<Document>, CellError> {
+        let said = self.said.lock().get(root).cloned();
+        let known = said.or_else(|| self.documents.usual(root)).filter(|known| !known.tag.is_empty());
+        let unless = known.as_ref().map(|known| known.tag.as_str());
+        let answer = self.bytes(Ask { accept: discovery::ACCEPT, unless, ..Ask::get(root.to_owned()) }).await?;
+        let document = match known {
+            Some(known) if answer.status() == StatusCode::NOT_MODIFIED => known,
+            _ => {
+                let tag = answer.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).unwrap_or_default();
+                Arc::new(Document::read(tag.to_owned(), &tree(&answer)?)?)
+            }
+        };
+        self.documents.keep(root, &document);
+        self.said.lock().insert(root, document.clone());
+        Ok(document)
     }
 
     /// Asks for what goes on and on; only the beginning of the answer is waited for.
@@ -117,13 +153,12 @@ impl<T: Transport> Kube<T> {
 impl<T: Transport> CellApi for Kube<T> {
     fn ready(&self) -> Later<'_, Result<(), CellError>> {
         Box::pin(async move {
-            match self.bytes(Ask { accept: "*/*", ..Ask::get("/readyz".to_owned()) }).await? {
-                (code, _) if code.is_success() => Ok(()),
-                (code, bytes) => {
-                    let said = serde_json::from_slice(&bytes).ok().filter(Value::is_object);
-                    Err(refusal(code, &said.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into())))
-                }
+            let answer = self.bytes(Ask { accept: "*/*", ..Ask::get("/readyz".to_owned()) }).await?;
+            if answer.status().is_success() {
+                return Ok(());
             }
+            let said = serde_json::from_slice(answer.body()).ok().filter(Value::is_object);
+            Err(refusal(answer.status(), &said.unwrap_or_else(|| String::from_utf8_lossy(answer.body()).into())))
         })
     }
 
@@ -136,17 +171,19 @@ impl<T: Transport> CellApi for Kube<T> {
 
     fn resources(&self) -> Later<'_, Result<Vec<CellResource>, CellError>> {
         Box::pin(async move {
-            let all = self.resources_and_names().await?;
-            Ok(all.into_iter().map(|(resource, _)| resource).collect())
+            let mut all = Vec::new();
+            for root in ROOTS {
+                all.extend(self.document(root).await?.resources.iter().map(|(resource, _)| resource.clone()));
+            }
+            Ok(all)
         })
     }
 
     fn resources_and_names(&self) -> Later<'_, Result<Vec<(CellResource, Names)>, CellError>> {
         Box::pin(async move {
             let mut all = Vec::new();
-            for root in ["/api", "/apis"] {
-                let ask = Ask { accept: discovery::ACCEPT, ..Ask::get(root.to_owned()) };
-                all.extend(discovery::read(&self.ask(ask).await?.1)?);
+            for root in ROOTS {
+                all.extend(self.document(root).await?.resources.iter().cloned());
             }
             Ok(all)
         })
@@ -165,8 +202,7 @@ impl<T: Transport> CellApi for Kube<T> {
     fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, force: bool) -> Later<'a, Result<Applied, CellError>> {
         Box::pin(async move {
             let path = format!("{}?fieldManager={FIELD_MANAGER}&force={force}", place(at));
-            let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((APPLY, encoded(object))) };
-            let (code, object) = self.ask(ask).await?;
+            let (code, object) = self.ask(Ask::patch(path, APPLY, object)).await?;
             Ok(Applied { object, created: code == StatusCode::CREATED })
         })
     }
@@ -174,16 +210,14 @@ impl<T: Transport> CellApi for Kube<T> {
     fn apply_status<'a>(&'a self, at: &'a CellPlace, object: &'a Value) -> Later<'a, Result<Value, CellError>> {
         Box::pin(async move {
             let path = format!("{}/status?fieldManager={FIELD_MANAGER}&force=true", place(at));
-            let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((APPLY, encoded(object))) };
-            Ok(self.ask(ask).await?.1)
+            Ok(self.ask(Ask::patch(path, APPLY, object)).await?.1)
         })
     }
 
     fn merge<'a>(&'a self, at: &'a CellPlace, patch: &'a Value) -> Later<'a, Result<Value, CellError>> {
         Box::pin(async move {
             let path = format!("{}?fieldManager={FIELD_MANAGER}", place(at));
-            let ask = Ask { method: Method::PATCH, path, accept: JSON, body: Some((MERGE, encoded(patch))) };
-            Ok(self.ask(ask).await?.1)
+            Ok(self.ask(Ask::patch(path, MERGE, patch)).await?.1)
         })
     }
 
@@ -193,8 +227,8 @@ impl<T: Transport> CellApi for Kube<T> {
                 "apiVersion": "v1", "kind": "DeleteOptions",
                 "preconditions": { "uid": uid }, "propagationPolicy": "Background",
             });
-            let ask =
-                Ask { method: Method::DELETE, path: place(at), accept: JSON, body: Some((JSON, encoded(&options))) };
+            let body = Some((JSON, encoded(&options)));
+            let ask = Ask { method: Method::DELETE, body, ..Ask::get(place(at)) };
             match self.ask(ask).await {
                 Ok((_, answer)) if answer["kind"] == "Status" => Ok(None),
                 Ok((_, object)) => Ok(Some(object)),
@@ -249,6 +283,13 @@ impl<T: Transport> CellApi for Kube<T> {
             Ok(stream::events(answer.into_body()))
         })
     }
+}
+
+/// What was answered, unless it was refused.
+fn tree(answer: &Response<Bytes>) -> Result<Value, CellError> {
+    let bytes = answer.body();
+    let tree = serde_json::from_slice(bytes).unwrap_or_else(|_| String::from_utf8_lossy(bytes).into());
+    if answer.status().is_success() { Ok(tree) } else { Err(refusal(answer.status(), &tree)) }
 }
 
 fn encoded(body: &Value) -> Bytes {

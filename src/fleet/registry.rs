@@ -171,13 +171,13 @@ impl Registry {
     async fn session(&self, id: &CellId, cell: &Object) -> Result<Arc<Session>, CellError> {
         let access = self.access(id, cell).await?;
         if let Some(session) = self.fleet.session(id)
-            && session.access == access
+            && session.is_by(&access)
             && session.uid == cell.uid()
         {
             return Ok(session);
         }
         let api = self.connect.connect(&access)?;
-        let session = Arc::new(Session::new(id.clone(), cell.uid().to_owned(), api, access));
+        let session = Arc::new(Session::new(id.clone(), cell.uid().to_owned(), api, &access));
         self.known.lock().remove(id);
         self.fleet.enter(session.clone());
         tokio::spawn(self.doubts.clone().watch(Arc::downgrade(&session), session.ended()));
@@ -209,12 +209,16 @@ impl Registry {
         let looks = if session.take_doubt() { LOOKS } else { looks };
         let mut answer = session.api.ready().await;
         let (mut resources, mut said) = (None, version);
-        if answer.is_ok() && (!standing.is_ready() || looks > 0 || probes % DISCOVER_EVERY == 0) {
+        let regular = !standing.is_ready() || probes % DISCOVER_EVERY == 0;
+        if answer.is_ok() && (regular || looks > 0) {
             match discover(session).await {
                 Ok((version, found)) => (said, resources) = (version, Some(self.shared(found))),
                 Err(error) => answer = Err(error),
             }
         }
+        // What is as it was when it was last compared with what is written down need not be compared again.
+        let same = |found: &Arc<Served>| !regular && Arc::ptr_eq(found, &session.resources());
+        resources = resources.filter(|found| !same(found));
         let measures = answer.is_ok() && (!standing.is_ready() || probes % MEASURE_EVERY == 0);
         let capacity = if measures { measure(session).await } else { None };
         let standing = standing.after(answer.as_ref().copied());

@@ -2,6 +2,7 @@
 
 use super::api::{CellApi, CellError, CellResource};
 use super::cell::CellId;
+use super::discovery::Documents;
 use super::kube::Kube;
 use super::kubeconfig;
 use super::remote::Remote;
@@ -9,6 +10,7 @@ use super::served::Served;
 use super::transport::Local;
 use apiserver::pipeline::Pipeline;
 use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -23,6 +25,16 @@ pub enum Access {
     Kubeconfig(String),
     /// A workspace of this server.
     Workspace(String),
+}
+
+impl Access {
+    fn fingerprint(&self) -> [u8; 32] {
+        let (sort, text) = match self {
+            Self::Kubeconfig(text) => ("kubeconfig", text),
+            Self::Workspace(workspace) => ("workspace", workspace),
+        };
+        Sha256::new().chain_update(sort).chain_update([0]).chain_update(text).finalize().into()
+    }
 }
 
 impl fmt::Debug for Access {
@@ -45,21 +57,29 @@ pub trait Connect: Send + Sync + 'static {
 pub struct Connector {
     /// Where requests to workspaces of this server go.
     pub pipeline: Pipeline,
+    /// What cells say they serve.
+    pub documents: Arc<Documents>,
 }
 
 impl Connect for Connector {
     fn connect(&self, access: &Access) -> Result<Arc<dyn CellApi>, CellError> {
         match access {
-            Access::Workspace(workspace) => Ok(Arc::new(Kube::new(Local::new(self.pipeline.clone(), workspace)))),
-            Access::Kubeconfig(text) => remote(text),
+            Access::Workspace(workspace) => {
+                Ok(Arc::new(Kube::new(Local::new(self.pipeline.clone(), workspace), &self.documents)))
+            }
+            Access::Kubeconfig(text) => among(text, &self.documents),
         }
     }
 }
 
 /// The API that the current context of a kubeconfig names.
 pub fn remote(kubeconfig: &str) -> Result<Arc<dyn CellApi>, CellError> {
+    among(kubeconfig, &Arc::default())
+}
+
+fn among(kubeconfig: &str, documents: &Arc<Documents>) -> Result<Arc<dyn CellApi>, CellError> {
     let access = kubeconfig::read(kubeconfig).map_err(|error| CellError::Unusable(error.to_string()))?;
-    Ok(Arc::new(Kube::new(Remote::new(&access)?)))
+    Ok(Arc::new(Kube::new(Remote::new(&access)?, documents)))
 }
 
 /// A cell that is dealt with.
@@ -69,7 +89,8 @@ pub struct Session {
     /// The UID of its object: a cell that left and joined again is another one.
     pub uid: String,
     pub api: Arc<dyn CellApi>,
-    pub(super) access: Access,
+    /// Of what it was made from: the text may be long, and there are many.
+    access: [u8; 32],
     up: AtomicBool,
     /// What it serves may not be what it served.
     doubted: AtomicBool,
@@ -86,9 +107,14 @@ impl Drop for Session {
 }
 
 impl Session {
-    pub(super) fn new(cell: CellId, uid: String, api: Arc<dyn CellApi>, access: Access) -> Self {
+    pub(super) fn new(cell: CellId, uid: String, api: Arc<dyn CellApi>, access: &Access) -> Self {
         let (up, doubted, resources) = (AtomicBool::new(false), AtomicBool::new(false), Mutex::new(Arc::default()));
-        Self { cell, uid, api, access, up, doubted, resources, ended: CancellationToken::new() }
+        Self { cell, uid, api, access: access.fingerprint(), up, doubted, resources, ended: CancellationToken::new() }
+    }
+
+    /// Whether it is reached in this way.
+    pub(super) fn is_by(&self, access: &Access) -> bool {
+        self.access == access.fingerprint()
     }
 
     pub(super) fn ended(&self) -> CancellationToken {
