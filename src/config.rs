@@ -163,8 +163,11 @@ impl TryFrom<ServeFlags> for Config {
     type Error = FlagError;
 
     fn try_from(flags: ServeFlags) -> Result<Self, FlagError> {
-        let history =
-            HistoryBounds { age_max: Duration::from_secs(flags.history_secs_max), bytes_max: flags.history_bytes_max };
+        let history = HistoryBounds {
+            age_max: Duration::from_secs(flags.history_secs_max),
+            bytes_max: flags.history_bytes_max,
+            ..HistoryBounds::default()
+        };
         let limits = Limits { value_bytes_max: flags.value_bytes_max, ..Limits::default() };
         let share_of = flags.limits.room().is_limited().then_some(keyspace::owner as ShareOf);
         let storage = Options { limits, history, share_of, ..Options::default() };

@@ -35,6 +35,9 @@ pub(crate) struct Commit {
 /// A key and the value written to it, or `None` where it was deleted.
 pub(crate) type Writes = Vec<(Key, Option<Bytes>)>;
 
+/// Of what is stored, the part that history may weigh as much as.
+const HISTORY_SHARE: usize = 4;
+
 /// How much of the past stays readable. Whichever bound is reached first counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryBounds {
@@ -42,11 +45,27 @@ pub struct HistoryBounds {
     pub age_max: Duration,
     /// Superseded values and bookkeeping held only for the past, in bytes.
     pub bytes_max: usize,
+    /// From here on, no more than a quarter of what is stored: history spares watchers and readers from reading everything
+    /// anew, and one that weighs as much as everything costs more than it spares.
+    pub share_from: usize,
+}
+
+impl HistoryBounds {
+    /// However much is stored.
+    pub fn exactly(age_max: Duration, bytes_max: usize) -> Self {
+        Self { age_max, bytes_max, share_from: usize::MAX }
+    }
+
+    /// How much it may weigh beside so many bytes that are stored.
+    fn bytes_beside(&self, stored: u64) -> usize {
+        let share = usize::try_from(stored).unwrap_or(usize::MAX) / HISTORY_SHARE;
+        self.bytes_max.min(share.max(self.share_from))
+    }
 }
 
 impl Default for HistoryBounds {
     fn default() -> Self {
-        Self { age_max: Duration::from_secs(300), bytes_max: 256 * 1024 * 1024 }
+        Self { age_max: Duration::from_secs(300), bytes_max: 256 << 20, share_from: 32 << 20 }
     }
 }
 
@@ -240,10 +259,11 @@ impl Timeline {
 
     /// The revision up to which `bounds` ask to forget.
     pub(crate) fn due(&self, bounds: &HistoryBounds, now: Duration) -> Revision {
+        let bytes_max = bounds.bytes_beside(self.index.size().bytes);
         let mut floor = self.floor;
         let mut weight = self.weight;
         for commit in &self.commits {
-            if weight <= bounds.bytes_max && now.saturating_sub(commit.learned) <= bounds.age_max {
+            if weight <= bytes_max && now.saturating_sub(commit.learned) <= bounds.age_max {
                 break;
             }
             floor = commit.revision;
@@ -309,15 +329,24 @@ mod tests {
     #[test]
     fn history_is_bounded_by_age() {
         let timeline = hundred();
-        let bounds = HistoryBounds { age_max: at(30), bytes_max: usize::MAX };
+        let bounds = HistoryBounds::exactly(at(30), usize::MAX);
         assert_eq!(timeline.due(&bounds, at(100)), Revision(69));
         assert_eq!(timeline.due(&bounds, at(1000)), Revision(100));
     }
 
     #[test]
+    fn history_weighs_no_more_than_a_part_of_what_is_stored() {
+        let (bounds, mib) = (HistoryBounds::default(), 1 << 20);
+        let beside = |stored: u64| bounds.bytes_beside(stored << 20) / mib;
+        assert_eq!([0, 128, 400, 1024, 1 << 20].map(beside), [32, 32, 100, 256, 256]);
+        assert_eq!(HistoryBounds::exactly(Duration::MAX, 7).bytes_beside(0), 7);
+        assert_eq!(HistoryBounds::exactly(Duration::MAX, usize::MAX).bytes_beside(1), usize::MAX);
+    }
+
+    #[test]
     fn history_is_bounded_by_bytes() {
         let timeline = hundred();
-        let bounds = HistoryBounds { age_max: Duration::MAX, bytes_max: timeline.history_bytes() / 2 };
+        let bounds = HistoryBounds::exactly(Duration::MAX, timeline.history_bytes() / 2);
         let due = timeline.due(&bounds, at(100));
         assert!((Revision(45)..Revision(55)).contains(&due), "{due}");
     }

@@ -17,7 +17,7 @@ const SEGMENT_BYTES_MAX: u64 = (1 << 20) + 4 * PER_TXN * VALUE_BYTES;
 type Pattern = fn(u64) -> (u64, bool);
 
 fn options() -> Options {
-    let history = HistoryBounds { age_max: Duration::from_secs(3600), bytes_max: 256 << 10 };
+    let history = HistoryBounds::exactly(Duration::from_secs(3600), 256 << 10);
     Options { history, ..Options::default() }
 }
 

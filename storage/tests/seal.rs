@@ -104,7 +104,7 @@ async fn a_store_without_its_key_stays_closed_and_says_which_one_it_wants() {
 async fn a_new_key_seals_what_is_written_from_then_on_while_the_store_runs() {
     let dir = TempDir::new().unwrap();
     let seal = Seal::new(ring(&[("one", 1)]));
-    let history = HistoryBounds { age_max: std::time::Duration::MAX, bytes_max: 0 };
+    let history = HistoryBounds::exactly(std::time::Duration::MAX, 0);
     let options = Options { seal: seal.clone(), history, ..Options::default() };
     let store = Store::open(&Place::Dir { dir: dir.path().to_owned(), engine: Engine::Log }, options).unwrap();
     put(&store, "hidden/a", HIDDEN).await;

@@ -102,7 +102,7 @@ impl Source {
 /// Looking must not change what is there: nothing is too old and nothing too much. Nor does it need to open what is
 /// sealed.
 fn as_it_is() -> Options {
-    let history = HistoryBounds { age_max: Duration::MAX, bytes_max: usize::MAX };
+    let history = HistoryBounds::exactly(Duration::MAX, usize::MAX);
     Options { history, seal: Seal::shut(), ..Options::default() }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn bounded(age_max: Duration, bytes_max: usize, hands: &Hands) -> Options {
-    Options { history: HistoryBounds { age_max, bytes_max }, clock: hands.clock(), ..Options::default() }
+    Options { history: HistoryBounds::exactly(age_max, bytes_max), clock: hands.clock(), ..Options::default() }
 }
 
 pub async fn history_is_bounded_by_age(fixture: Fixture) {

@@ -132,7 +132,7 @@ mod tests {
     fn what_a_writer_waits_for_is_not_forgotten_before_it_has_its_answer() {
         let shared = Shared::start(Timeline::default(), Clock::default(), Seal::default(), None);
         let publish = |revision| shared.publish([(Revision(revision), vec![("k".into(), Some("v".into()))])]);
-        let nothing = HistoryBounds { age_max: Duration::MAX, bytes_max: 0 };
+        let nothing = HistoryBounds::exactly(Duration::MAX, 0);
         let history = Arc::new(History::new(nothing));
         publish(1);
         let (first, second) = (history.hold(&shared), history.hold(&shared));

@@ -177,7 +177,7 @@ pub(crate) fn run(job: &Job) {
     runtime.block_on(async {
         // The harness has begun a line of its own.
         say(format_args!("\nopening"));
-        let history = HistoryBounds { age_max: Duration::from_millis(300), bytes_max: 1 << 20 };
+        let history = HistoryBounds::exactly(Duration::from_millis(300), 1 << 20);
         let store = Store::open(&job.place(), Options { history, ..Options::default() }).unwrap();
         say(format_args!("opened"));
         let writers: Vec<_> = (0..)

@@ -175,7 +175,7 @@ async fn a_copy_can_be_made_and_restored_elsewhere() {
 #[tokio::test]
 async fn history_stays_within_its_bounds_while_nothing_happens() {
     let servers = Lease::take().await;
-    let history = HistoryBounds { age_max: Duration::from_millis(200), bytes_max: usize::MAX };
+    let history = HistoryBounds::exactly(Duration::from_millis(200), usize::MAX);
     let store = open_with(&servers.endpoints(), &Lease::prefix(), Options { history, ..Options::default() });
     for nth in 0..10 {
         let done = in_time("a commit", store.commit(Txn::new().put("a", nth.to_string()))).await.expect("a commit");
@@ -184,7 +184,7 @@ async fn history_stays_within_its_bounds_while_nothing_happens() {
     let newest = store.recent().revision();
     until("it has forgotten", || store.stats().oldest == newest && store.stats().history_bytes == 0).await;
 
-    let nothing = HistoryBounds { age_max: Duration::MAX, bytes_max: 0 };
+    let nothing = HistoryBounds::exactly(Duration::MAX, 0);
     let options = Options { history: nothing, ..Options::default() };
     let store = open_with(&servers.endpoints(), &Lease::prefix(), options);
     for nth in 0..10 {
