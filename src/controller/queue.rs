@@ -41,7 +41,8 @@ enum Standing {
 pub(super) struct Queue<K> {
     controller: &'static str,
     ready: VecDeque<K>,
-    later: DelayQueue<K>,
+    /// What is put off. Made when something is: timers take room, and most queues never need any.
+    later: Option<DelayQueue<K>>,
     standing: HashMap<K, Standing>,
     /// How often in a row a look has failed.
     failures: HashMap<K, u32>,
@@ -51,7 +52,7 @@ impl<K: Clone + Eq + Hash + fmt::Debug> Queue<K> {
     /// A queue of the controller with this name.
     pub(super) fn new(controller: &'static str) -> Self {
         let (standing, failures) = (HashMap::new(), HashMap::new());
-        Self { controller, ready: VecDeque::new(), later: DelayQueue::new(), standing, failures }
+        Self { controller, ready: VecDeque::new(), later: None, standing, failures }
     }
 
     /// The key needs a look, as soon as there is time.
@@ -60,7 +61,9 @@ impl<K: Clone + Eq + Hash + fmt::Debug> Queue<K> {
             Some(Standing::Ready) => {}
             Some(Standing::Running { again }) => *again = true,
             Some(Standing::Later(timer)) => {
-                self.later.try_remove(timer);
+                if let Some(later) = &mut self.later {
+                    later.try_remove(timer);
+                }
                 self.make_ready(key);
             }
             None => self.make_ready(key),
@@ -99,7 +102,7 @@ impl<K: Clone + Eq + Hash + fmt::Debug> Queue<K> {
             _ if again => self.make_ready(key),
             Some(Duration::ZERO) => self.make_ready(key),
             Some(delay) => {
-                let timer = self.later.insert(key.clone(), delay);
+                let timer = self.later.get_or_insert_default().insert(key.clone(), delay);
                 self.standing.insert(key, Standing::Later(timer));
             }
             None => drop(self.standing.remove(&key)),
@@ -111,7 +114,11 @@ impl<K: Clone + Eq + Hash + fmt::Debug> Queue<K> {
 
     /// Waits until a key that was put off is ready; `None` when there is none. Cancel safe.
     pub(super) async fn due(&mut self) -> Option<()> {
-        let key = std::future::poll_fn(|context| self.later.poll_expired(context)).await?.into_inner();
+        let later = self.later.as_mut()?;
+        let key = std::future::poll_fn(|context| later.poll_expired(context)).await?.into_inner();
+        if later.is_empty() {
+            self.later = None;
+        }
         self.make_ready(key);
         Some(())
     }

@@ -12,7 +12,8 @@ use apiserver::object::Peek;
 use apiserver::place::Workspace;
 use index::Index;
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
-use serde_json::Value;
+use serde::Deserialize;
+use std::sync::Arc;
 use storage::Revision;
 use tokio::sync::watch;
 
@@ -50,21 +51,39 @@ pub struct CopyKind {
     pub kind: String,
 }
 
+/// What is read of a record: what it says of the cell, of what it is a copy of, and of the copy. What it does not say is
+/// empty.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    cell: Said,
+    source: Said,
+    object: Said,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Said {
+    workspace: String,
+    uid: String,
+    group: String,
+    version: String,
+    resource: String,
+    kind: String,
+    namespace: String,
+    name: String,
+}
+
 impl CopyFacts {
     fn read(record: Peek<'_>) -> Option<Self> {
-        let spec: Value = record.value(&["spec"])?;
-        let word = |part: &str, key: &str| spec[part][key].as_str().unwrap_or_default().to_owned();
+        let Spec { cell, source, object } = record.value(&["spec"])?;
+        let Said { group, version, resource, kind, namespace, name, .. } = object;
         Some(Self {
-            cell: CellId::new(&word("cell", "workspace"), &word("cell", "name")),
-            source: word("source", "uid"),
-            kind: CopyKind {
-                group: word("object", "group"),
-                version: word("object", "version"),
-                resource: word("object", "resource"),
-                kind: word("object", "kind"),
-            },
-            namespace: word("object", "namespace"),
-            name: word("object", "name"),
+            cell: CellId::new(&cell.workspace, &cell.name),
+            source: source.uid,
+            kind: CopyKind { group, version, resource, kind },
+            namespace,
+            name,
             uid: record.text(&["status", "uid"]).unwrap_or_default().into_owned(),
             applied: record.text(&["status", "applied"]).is_some_and(|applied| applied == "True"),
             going: record.text(&["metadata", "deletionTimestamp"]).is_some(),
@@ -203,6 +222,11 @@ impl Ledger {
 
     pub fn facts(&self, id: &CopyId) -> Option<CopyFacts> {
         self.index().facts(id)
+    }
+
+    /// As what a copy was made in its cell; nothing if it is not known to be there.
+    pub fn made_as(&self, id: &CopyId) -> Option<Arc<CopyKind>> {
+        self.index().made_as(id)
     }
 
     /// Every cell with copies.

@@ -79,8 +79,8 @@ impl<T: Clone + Eq + Hash> Table<T> {
         self.numbers.get(value).copied()
     }
 
-    fn get(&self, number: Number) -> Option<&T> {
-        self.all.get(number as usize).map(AsRef::as_ref)
+    fn get(&self, number: Number) -> Option<&Arc<T>> {
+        self.all.get(number as usize)
     }
 }
 
@@ -183,6 +183,11 @@ impl Index {
         self.read(self.entry(self.number(id)?)?)
     }
 
+    pub(super) fn made_as(&self, id: &CopyId) -> Option<Arc<CopyKind>> {
+        let entry = self.entry(self.number(id)?).filter(|entry| !entry.uid.is_empty())?;
+        self.kinds.get(entry.kind).cloned()
+    }
+
     pub(super) fn of_source(&self, uid: &str) -> Vec<CopyId> {
         self.ids(self.by_source.get(uid).into_iter().flatten())
     }
@@ -196,7 +201,7 @@ impl Index {
     }
 
     pub(super) fn cells(&self) -> Vec<CellId> {
-        self.by_cell.keys().filter_map(|cell| self.cells.get(*cell).cloned()).collect()
+        self.by_cell.keys().filter_map(|cell| self.cells.get(*cell).map(|cell| (**cell).clone())).collect()
     }
 
     pub(super) fn in_namespace(&self, cell: &CellId, namespace: &str) -> Vec<CopyId> {
@@ -210,7 +215,7 @@ impl Index {
     pub(super) fn at(&self, cell: &CellId, [group, resource, namespace, name]: [&str; 4]) -> Vec<CopyId> {
         let Some(cell) = self.cells.number(cell) else { return Vec::new() };
         let is_there = |number: &&Number| {
-            let is_of = |kind: &CopyKind| kind.group == group && kind.resource == resource;
+            let is_of = |kind: &Arc<CopyKind>| kind.group == group && kind.resource == resource;
             self.entry(**number).is_some_and(|entry| {
                 (entry.cell, &*entry.namespace, &*entry.name) == (cell, namespace, name)
                     && self.kinds.get(entry.kind).is_some_and(is_of)
@@ -231,7 +236,7 @@ impl Index {
 
     /// The records in a cell that are of a resource.
     pub(super) fn of_resource(&self, cell: &CellId, group: &str, resource: &str) -> Vec<CopyId> {
-        let is_of = |kind: &CopyKind| kind.group == group && kind.resource == resource;
+        let is_of = |kind: &Arc<CopyKind>| kind.group == group && kind.resource == resource;
         let of = |number: &&Number| {
             let kind = self.entry(**number).and_then(|entry| self.kinds.get(entry.kind));
             kind.is_some_and(is_of)
@@ -270,9 +275,9 @@ impl Index {
 
     fn read(&self, entry: &Entry) -> Option<CopyFacts> {
         Some(CopyFacts {
-            cell: self.cells.get(entry.cell)?.clone(),
+            cell: (**self.cells.get(entry.cell)?).clone(),
             source: entry.source.as_ref().to_owned(),
-            kind: self.kinds.get(entry.kind)?.clone(),
+            kind: (**self.kinds.get(entry.kind)?).clone(),
             namespace: entry.namespace.as_ref().to_owned(),
             name: entry.name.as_ref().to_owned(),
             uid: entry.uid.as_ref().to_owned(),

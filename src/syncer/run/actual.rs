@@ -25,8 +25,8 @@ impl Actual {
     pub(super) fn read(object: &Value) -> Self {
         let metadata = &object["metadata"];
         Self {
-            uid: metadata["uid"].as_str().unwrap_or_default().to_owned(),
-            source: marks::source_of(object).unwrap_or_default().to_owned(),
+            uid: one_line(metadata["uid"].as_str().unwrap_or_default()),
+            source: one_line(marks::source_of(object).unwrap_or_default()),
             fields: marks::fields_of(object),
             status_fields: marks::status_fields_of(object),
             generation: metadata["generation"].as_i64().unwrap_or_default(),
@@ -36,12 +36,53 @@ impl Actual {
     }
 }
 
-/// Namespace and name.
-pub(super) type Name = (String, String);
+/// What others call a UID may be anything; ours has no line breaks.
+fn one_line(text: &str) -> String {
+    text.replace(CUT, " ")
+}
+
+/// Namespace and name, with a slash between them. There may be very many of them, and neither has one in it.
+pub(super) type Name = Box<str>;
+
+pub(super) fn name(namespace: &str, name: &str) -> Name {
+    [namespace, "/", name].concat().into()
+}
 
 pub(super) fn name_of(object: &Value) -> Name {
-    let word = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
-    (word("namespace"), word("name"))
+    let word = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
+    name(word("namespace"), word("name"))
+}
+
+/// An [`Actual`] as it is kept, in one piece: there may be a hundred thousand of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Kept(Box<str>);
+
+/// Between the parts of what is kept; in none of them but the last.
+const CUT: char = '\n';
+
+impl Kept {
+    fn new(actual: &Actual) -> Self {
+        let Actual { uid, source, fields, status_fields, generation, deleting, status } = actual;
+        let (deleting, status) = (u8::from(*deleting), status.as_ref().map(Value::to_string).unwrap_or_default());
+        let kept =
+            format!("{uid}{CUT}{source}{CUT}{fields}{CUT}{status_fields}{CUT}{generation}{CUT}{deleting}{CUT}{status}");
+        Self(kept.into())
+    }
+
+    fn actual(&self) -> Actual {
+        let mut parts = self.0.splitn(7, CUT);
+        let mut next = || parts.next().unwrap_or_default();
+        let (uid, source, fields, status_fields) = (next(), next(), next(), next());
+        Actual {
+            uid: uid.to_owned(),
+            source: source.to_owned(),
+            fields: fields.to_owned(),
+            status_fields: status_fields.to_owned(),
+            generation: next().parse().unwrap_or_default(),
+            deleting: next() == "1",
+            status: serde_json::from_str(next()).ok(),
+        }
+    }
 }
 
 /// What is known of a place in a cell.
@@ -71,10 +112,11 @@ struct State {
 }
 
 /// An object as of a version of it; versions that cannot be compared are none.
-type Versioned = (Option<u64>, Actual);
+type Versioned = (Option<u64>, Kept);
 
 fn versioned(object: &Value) -> Versioned {
-    (version(object["metadata"]["resourceVersion"].as_str().unwrap_or_default()), Actual::read(object))
+    let kept = Kept::new(&Actual::read(object));
+    (version(object["metadata"]["resourceVersion"].as_str().unwrap_or_default()), kept)
 }
 
 fn version(text: &str) -> Option<u64> {
@@ -92,7 +134,7 @@ impl State {
         if before.is_some_and(|known| is_later(known.0, now.0)) {
             return false;
         }
-        let changed = before.map(|(_, actual)| actual) != Some(&now.1);
+        let changed = before.map(|(_, kept)| kept) != Some(&now.1);
         self.objects.insert(name, now);
         changed
     }
@@ -102,7 +144,7 @@ impl Actuals {
     pub(super) fn at(&self, resource: &CellResource, name: &Name) -> Known {
         let state = self.state.lock();
         let Some(of_kind) = state.get(resource).filter(|of_kind| of_kind.synced) else { return Known::Nothing };
-        of_kind.objects.get(name).map_or(Known::Absent, |(_, actual)| Known::Present(actual.clone()))
+        of_kind.objects.get(name).map_or(Known::Absent, |(_, kept)| Known::Present(kept.actual()))
     }
 
     /// Takes in everything there is of a resource; answers with the names of what is not as it was.
@@ -114,8 +156,11 @@ impl Actuals {
         let known = state.entry(resource.clone()).or_default();
         let before = std::mem::replace(known, now);
         let names: HashSet<&Name> = before.objects.keys().chain(known.objects.keys()).collect();
-        let actual = |of: &'_ State, name: &Name| of.objects.get(name).map(|(_, actual)| actual.clone());
-        names.into_iter().filter(|name| actual(&before, name) != actual(known, name)).cloned().collect()
+        let changed = |name: &&Name| {
+            let kept = |of: &State| of.objects.get(*name).map(|(_, kept)| kept.0.clone());
+            kept(&before) != kept(known)
+        };
+        names.into_iter().filter(changed).cloned().collect()
     }
 
     /// Takes in what a watch tells; whether anything changed that matters.
@@ -187,9 +232,18 @@ mod tests {
     }
 
     fn known(actuals: &Actuals) -> Option<(String, i64)> {
-        match actuals.at(&deployments(), &("n".to_owned(), "web".to_owned())) {
+        match actuals.at(&deployments(), &name("n", "web")) {
             Known::Present(actual) => Some((actual.uid, actual.status?["readyReplicas"].as_i64()?)),
             Known::Absent | Known::Nothing => None,
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_what_was_read() {
+        let odd = json!({ "metadata": { "uid": "a\nb", "generation": 7, "deletionTimestamp": "t" }, "status": { "x": "1\n2" } });
+        for object in [object("u", "7", 3), json!({}), odd] {
+            let actual = Actual::read(&object);
+            assert_eq!(Kept::new(&actual).actual(), actual);
         }
     }
 

@@ -58,6 +58,12 @@ pub(super) async fn get(client: &Client, id: &CopyId) -> Result<Option<Object>, 
     client.get(&place(client, id)?).await
 }
 
+/// The same as it is known here: whoever writes it anew is refused if there is a later one.
+pub(super) fn glance(client: &Client, id: &CopyId) -> Result<Option<Object>, ApiError> {
+    let found = client.glance(&place(client, id)?)?;
+    found.map(|bytes| Object::parse(&bytes).map_err(|error| ApiError::internal(error.to_string()))).transpose()
+}
+
 /// Where the placement of what has this UID is.
 pub(super) fn placement_place(client: &Client, workspace: &Workspace, uid: &str) -> Result<ObjectRef, ApiError> {
     Ok(client.at(PLACEMENTS, workspace, None)?.object(uid))

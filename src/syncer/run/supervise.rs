@@ -135,9 +135,6 @@ impl Supervisor {
         let actuals = Arc::new(Actuals::default());
         let watching = (&*self.hub, &self.shared.listing);
         let watches = Watches::new(&session, &self.ledger, &actuals, &mailbox, watching, &stop);
-        for id in self.post.wanted_in(&session.cell).into_iter().chain(self.ledger.in_cell(&session.cell)) {
-            mailbox.put(id);
-        }
         let upsyncs = Upsyncs::new(&self.wishes, &session, &self.ledger, &stop);
         let worker = Worker {
             client: self.client.clone(),
@@ -149,6 +146,9 @@ impl Supervisor {
             watches: watches.clone(),
             upsyncs: upsyncs.clone(),
         };
+        let all = self.post.wanted_in(&session.cell).into_iter().chain(self.ledger.in_cell(&session.cell));
+        // Of the others the watches tell that are begun here.
+        all.filter(|id| !worker.waits_for_watch(id)).for_each(|id| mailbox.put(id));
         let controller = Controller::new(worker).mailbox(&mailbox).workers(COPIES_AT_ONCE);
         let controller = controller.sharing(COPIES_OF_ITS_OWN, &self.shared.workers);
         let (fleet, until, done) = (self.fleet.clone(), stop.clone(), CancellationToken::new());
@@ -175,7 +175,7 @@ impl Supervisor {
 
     async fn forget_if_lost(&self, cell: &CellId) -> Result<(), ApiError> {
         let place = self.client.at(CELLS, &cell.workspace, None)?.object(&cell.name);
-        if self.client.get(&place).await?.is_some() {
+        if self.client.glance(&place)?.is_some() {
             return Ok(());
         }
         for id in self.ledger.in_cell(cell) {

@@ -139,7 +139,8 @@ impl Shared {
         Ok(listed.resource_version)
     }
 
-    fn wake(&self, resource: &CellResource, (namespace, name): &Name) {
+    fn wake(&self, resource: &CellResource, name: &Name) {
+        let (namespace, name) = name.split_once('/').unwrap_or_default();
         let object = [resource.group.as_str(), &resource.plural, namespace, name];
         for id in self.ledger.of_object(&self.session.cell, object) {
             self.mailbox.put(id);

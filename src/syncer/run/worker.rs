@@ -1,6 +1,6 @@
 //! One cell, made to hold what it should: looks at one copy at a time, decides by `step`, and acts.
 
-use super::actual::{Actual, Actuals, Known};
+use super::actual::{self, Actual, Actuals, Known};
 use super::later;
 use super::namespace;
 use super::records;
@@ -13,7 +13,7 @@ use crate::apis::interpret::Operation;
 use crate::apis::kinds;
 use crate::controller::{Action, Reconciler};
 use crate::fleet::api::{CellError, CellPlace};
-use crate::fleet::{CellId, CopyFacts, CopyId, Ledger, Session};
+use crate::fleet::{CellId, CopyId, Ledger, Session};
 use crate::syncer::mark::{self, Belongs};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -80,16 +80,16 @@ impl Reconciler for Worker {
 impl Worker {
     /// Whether its kind is about to be watched. What there is to do about something that is recorded cannot be known before,
     /// and as soon as the cell has told what it has, the watch brings it back here. What was found there is not watched.
-    fn waits_for_watch(&self, id: &CopyId) -> bool {
-        let Some(CopyFacts { kind, uid, .. }) = self.ledger.facts(id) else { return false };
+    pub(super) fn waits_for_watch(&self, id: &CopyId) -> bool {
+        let Some(kind) = self.ledger.made_as(id) else { return false };
         let served = self.session.resources();
         let mut versions = served.of_plural(&kind.group, &kind.resource);
         let same = versions.find(|served| served.version == kind.version);
-        !uid.is_empty() && same.is_some_and(|served| self.watches.begin(served))
+        same.is_some_and(|served| self.watches.begin(served))
     }
 
     async fn observe(&self, id: &CopyId) -> Result<Seen, ApiError> {
-        let record = records::get(&self.client, id).await?;
+        let record = records::glance(&self.client, id)?;
         let wish = self.wish(id, record.as_ref()).await?;
         let place = match (&wish, &record) {
             (Some(wish), _) => Some(wish.place.clone()),
@@ -97,7 +97,7 @@ impl Worker {
             (None, None) => None,
         };
         let known = place.as_ref().map_or(Known::Nothing, |place| {
-            self.actuals.at(&place.resource, &(place.namespace.clone().unwrap_or_default(), place.name.clone()))
+            self.actuals.at(&place.resource, &actual::name(place.namespace.as_deref().unwrap_or_default(), &place.name))
         });
         let has_namespace = wish.as_ref().is_none_or(|wish| self.has_namespace(&wish.place));
         let mut recorded = record.as_ref().map(|record| recorded(record, wish.as_ref()));

@@ -3,7 +3,6 @@
 use super::{Born, Shared, Shown, shown};
 use crate::fleet::CopyId;
 use crate::fleet::api::{CellError, CellEvent, CellResource};
-use crate::syncer::run::actual::name_of;
 use crate::syncer::run::follow::{self, Failures};
 use apiserver::object::Object;
 use serde_json::Value;
@@ -48,8 +47,8 @@ impl Shared {
     }
 
     fn seen(&self, resource: &CellResource, object: &Value, there: bool) -> Born {
-        let (namespace, name) = name_of(object);
-        let born = Born { resource: resource.clone(), namespace, name };
+        let word = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
+        let born = Born { resource: resource.clone(), namespace: word("namespace"), name: word("name") };
         let owned = object["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
         // What belongs to nobody is nothing of ours, and most of what is in a cell is not.
         if (there && owned) || self.state.lock().shown.contains_key(&born) {
