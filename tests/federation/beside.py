@@ -36,6 +36,7 @@ PATIENCE = float(os.environ.get("PATIENCE", "40"))
 # How long a world has to look the same to be taken to be at rest: longer than any of its parts waits for anything.
 REST = 3
 MEMBERS = ["member1", "member2", "member3"]
+# Whole grades of Karmada's resource models, so that its estimates are exact.
 CORES = [4, 8, 2]
 # What is looked at, in the namespace of a story.
 KINDS = [
@@ -49,7 +50,7 @@ WIDE_KINDS = ["v1/namespaces", "rbac.authorization.k8s.io/v1/clusterroles", "api
 BORN = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
 # Each installation has its own.
 NOT_COMPARED = {"uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "lastScheduledTime",
-                "finalizers", "schedulerObservedGeneration", "lastHeartbeatTime"}
+                "finalizers", "schedulerObservedGeneration", "lastHeartbeatTime", "clusterIP", "clusterIPs"}
 # How often something was written differs; that it is counted does not.
 GENERATIONS = {"generation", "observedGeneration", "resourceTemplateGeneration"}
 VARYING = [
@@ -126,7 +127,7 @@ class World:
         """Clusters of different sizes, each with one node that nobody runs anything on."""
         for member, cores in zip(MEMBERS, CORES):
             node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node"}}
-            amounts = {"cpu": str(cores), "memory": "16Gi", "pods": "110"}
+            amounts = {"cpu": str(cores), "memory": f"{cores * 8}Gi", "pods": "110"}
             status = {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
             server = self.servers[member]
             server.kubectl(["apply", "-f", "-"], json.dumps(node), "default")
@@ -134,7 +135,7 @@ class World:
                 done = server.kubectl(["patch", "node", "node", "--type=merge", *args], None, "default")
                 assert done.returncode == 0, done.stderr
         deadline = time.monotonic() + 120
-        while self.sizes() not in ([f"{cores}" for cores in CORES], [f"{cores}000m" for cores in CORES]):
+        while self.sizes() != [f"{cores}" for cores in CORES]:
             assert time.monotonic() < deadline, f"{self.name}: clusters have {self.sizes()} processors"
             time.sleep(0.5)
 

@@ -6,6 +6,7 @@ use super::work::Report;
 use crate::apis;
 use crate::apis::Kind;
 use crate::apis::kinds;
+use crate::apis::quantity;
 use crate::scheduler::Because;
 use crate::scheduler::Placement;
 use crate::scheduler::Target;
@@ -154,10 +155,7 @@ fn task(eviction: &Eviction) -> Value {
 }
 
 fn requests(replicas: &kinds::Replicas) -> Map<String, Value> {
-    let amount = |(name, amount): (&String, &i64)| {
-        let unit = if name == "cpu" { "m" } else { "" };
-        (name.clone(), format!("{amount}{unit}").into())
-    };
+    let amount = |(name, amount): (&String, &i64)| (name.clone(), quantity::told(name, *amount).into());
     replicas.request.iter().map(amount).collect()
 }
 

@@ -103,6 +103,9 @@ fn status(manifest: &Value, plural: &str, report: &Report) -> Value {
         return json!({"conditions": [dispatching]});
     }
     let conditions = [dispatching, condition("Applied", applied, reason, message)];
+    if !report.applied {
+        return json!({"conditions": conditions});
+    }
     let kind = Kind::of(manifest);
     let mut identifier = json!({"ordinal": 0, "version": kind.version(), "kind": kind.kind, "resource": plural});
     if !kind.group().is_empty() {

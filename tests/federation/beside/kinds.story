@@ -34,7 +34,7 @@ kind: Service
 metadata: {name: front}
 spec:
   type: LoadBalancer
-  ports: [{port: 80}]
+  ports: [{port: 80, nodePort: 30480}]
   selector: {app: set}
 ---
 apiVersion: networking.k8s.io/v1
