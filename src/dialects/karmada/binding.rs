@@ -70,7 +70,8 @@ fn annotations(bound: &Bound<'_>) -> Value {
         None => json!({"clusterpropagationpolicy.karmada.io/name": policy.name}),
     };
     // It was applied if that came to something, be it that nothing fits.
-    if bound.troubles.first().is_none_or(|(word, _)| word == NOTHING_FITS) {
+    let nothing_fits = bound.troubles.first().is_none_or(|(word, _)| word == NOTHING_FITS);
+    if nothing_fits || !bound.placement.targets.is_empty() {
         let placement = policy.spec.get("placement").unwrap_or(&Value::Null).to_string();
         let fields = apis::map_mut(&mut annotations, &[]);
         fields.insert("policy.karmada.io/applied-placement".to_owned(), placement.into());

@@ -4,7 +4,7 @@ use crate::apis;
 use crate::apis::Kind;
 use crate::scheduler::Rule;
 use crate::scheduler::affinity::Toleration;
-use crate::scheduler::rule::{CellChoice, Division, Namespaces, ObjectSelector, Strangers};
+use crate::scheduler::rule::{CellChoice, Division, Namespaces, ObjectSelector, Release, Strangers};
 use serde_json::Value;
 
 /// What the rule is called wherever it is named.
@@ -28,6 +28,7 @@ pub fn rule() -> Rule {
         replicas: Some(Division::Duplicated),
         namespaces: Some(Namespaces::Same),
         strangers: Some(Strangers::Leave),
+        release: Release::Leave,
         ..Rule::default()
     }
 }

@@ -2,7 +2,6 @@
 
 use super::binding::{Bound, binding};
 use super::cluster::{cluster, said_of_cell};
-use super::namespaces;
 use super::work::{Report, work};
 use crate::apis::Kind;
 use crate::apis::definitions::{CELLS, COPIES, PLACEMENTS};
@@ -135,7 +134,7 @@ impl View<'_> {
             let of = copies.remove(record.text(&["spec", "source", "uid"])).unwrap_or_default();
             let Some((source, _)) = self.source(&record) else { continue };
             // Namespaces that go everywhere are nobody's decision.
-            let everywhere = namespaces::goes_everywhere(&source)
+            let everywhere = Kind::of(&source).name() == ("", "Namespace")
                 && self.views.book.policy_of(self.workspace, &source, Some(&record)).is_none();
             if source["metadata"]["namespace"].is_string() != namespaced || everywhere {
                 continue;

@@ -15,7 +15,9 @@ spec:
 $ look
 $ hub create namespace namespaces-other
 $ hub label namespace namespaces-other team=a
-$ hub create namespace namespaces-skipped
-$ hub label namespace namespaces-skipped namespace.karmada.io/skip-auto-propagation=true
+$ hub apply -f -
+apiVersion: v1
+kind: Namespace
+metadata: {name: namespaces-skipped, labels: {namespace.karmada.io/skip-auto-propagation: "true"}}
 $ look
 $ finally hub delete namespace namespaces-other namespaces-skipped --wait=false
