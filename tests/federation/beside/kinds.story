@@ -34,7 +34,7 @@ kind: Service
 metadata: {name: front}
 spec:
   type: LoadBalancer
-  ports: [{port: 80, nodePort: 30480}]
+  ports: [{port: 80, nodePort: 30481}]
   selector: {app: set}
 ---
 apiVersion: networking.k8s.io/v1
@@ -120,3 +120,5 @@ $ member2 patch cronjob/nightly --subresource=status --type=merge -p '{"status":
 $ member2 patch horizontalpodautoscaler/scale --subresource=status --type=merge -p '{"status":{"currentReplicas":2,"desiredReplicas":2,"observedGeneration":1}}'
 $ member2 patch job/work --subresource=status --type=merge -p '{"status":{"active":1,"succeeded":2,"startTime":"2026-01-02T00:00:00Z"}}'
 $ look
+$ finally member1 patch persistentvolumeclaim disk --type=merge -p '{"metadata":{"finalizers":null}}'
+$ finally member2 patch persistentvolumeclaim disk --type=merge -p '{"metadata":{"finalizers":null}}'
