@@ -64,7 +64,7 @@ UPKEEP := namespace-controller,garbage-collector-controller,serviceaccount-contr
 export PATH := $(PATH):/usr/sbin:/sbin
 .DEFAULT_GOAL := help
 .PHONY: help run build package test test-powercut check fmt generate bench bench-storage bench-api bench-extend bench-auth bench-isolation bench-workspaces bench-federation bench-build measure \
-	build-tools test-tools tools e2e kcp-quickstart kcp-programs federation federation-three federation-datum federation-join simulation newcomer docs-test docs-reference book deploy-test aggregation aggregation-front conformance differential server need-go
+	build-tools test-tools tools e2e kcp-quickstart kcp-programs federation federation-three federation-datum federation-join federation-karmada simulation newcomer docs-test docs-reference book deploy-test aggregation aggregation-front conformance differential server need-go
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,6 +135,9 @@ federation-datum: tools test-tools server ## Run a platform of projects and citi
 
 federation-join: tools test-tools server ## Join three real kube-apiservers, kill one, reach them through the server, and remove them
 	TOOLS=$(TOOLS) HANSE=$(HANSE) tests/federation/cells.sh tests/federation/join.sh
+
+federation-karmada: tools test-tools server ## Tell the same stories to a Karmada that runs and to Hanse, and compare (KARMADA=HUB,MEMBER1,MEMBER2,MEMBER3 kubeconfigs, STORIES=...)
+	PLAIN=1 TOOLS=$(TOOLS) HANSE=$(HANSE) KARMADA=$(KARMADA) tests/federation/cells.sh tests/federation/beside.sh $(STORIES)
 
 simulation: build-tools ## Simulate the federation with failing cells, for 1000 seeds (SEEDS=1000)
 	SIMULATION_SEEDS=$(SEEDS) $(CARGO) test --release --workspace $(FEATURES) --test all simulation::seeds -- --nocapture

@@ -126,7 +126,7 @@ fn placements() -> Value {
         ("rules", list(&texts(&["workspace", "name"]))),
         ("terms", text()),
         ("rescheduled", text()),
-        ("manner", texts(&["namespaces", "strangers", "status"])),
+        ("manner", texts(&["namespaces", "strangers", "status", "hold", "deletion"])),
         ("references", list(&texts(&["apiVersion", "kind", "resource", "namespace", "name"]))),
         ("evictions", list(&eviction())),
         ("minds", json!({ "type": "boolean" })),

@@ -228,6 +228,12 @@ impl Interpreter {
         Ok(Some(object.get_mut("status").map(Value::take).unwrap_or_default()))
     }
 
+    /// How a copy is that was reported like that: where nobody looks, what is there is well.
+    pub fn health_of(&self, kind: &Kind, reported: Health, is_there: bool) -> Health {
+        let unchecked = self.find(Operation::Health).is_none() && !kinds::is_checked(kind);
+        if is_there && unchecked && reported == Health::Unknown { Health::Healthy } else { reported }
+    }
+
     /// Whether an object of a cell does what it is there for.
     pub fn health(&self, observed: &Value) -> Result<Health, InterpretError> {
         let Some(script) = self.find(Operation::Health) else { return Ok(kinds::health(observed)) };

@@ -29,6 +29,16 @@ pub fn approximate(text: &str) -> Option<f64> {
     Some(exact(text, NANO)? as f64 / NANO as f64)
 }
 
+/// An amount of a resource as Kubernetes prints it: processors are counted in thousandths, memory in powers of 1024.
+pub fn told(resource: &str, amount: i64) -> String {
+    let told = match resource {
+        "cpu" => canonical(&format!("{amount}m")).ok().map(std::borrow::Cow::into_owned),
+        "memory" | "ephemeral-storage" if amount.abs() >= 1024 => bytes(i128::from(amount)),
+        _ => None,
+    };
+    told.unwrap_or_else(|| amount.to_string())
+}
+
 /// All of them together, as Go prints the sum: in binary if the first that is not nothing is. `None` if one is no
 /// quantity.
 pub fn sum<'a>(quantities: impl IntoIterator<Item = &'a str>) -> Option<String> {
@@ -72,6 +82,14 @@ fn magnitude(suffix: &str) -> Option<(i128, i128)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_are_told_as_kubernetes_tells_them() {
+        let told = |resource: &str, amount: i64| super::told(resource, amount);
+        assert_eq!((told("cpu", 2000), told("cpu", 250)), ("2".to_owned(), "250m".to_owned()));
+        assert_eq!((told("memory", 64 << 20), told("memory", 1000)), ("64Mi".to_owned(), "1000".to_owned()));
+        assert_eq!((told("pods", 110), told("memory", 1025)), ("110".to_owned(), "1025".to_owned()));
+    }
 
     #[test]
     fn quantities_are_counted_in_whole_parts_rounded_up() {

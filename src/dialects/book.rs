@@ -1,6 +1,7 @@
 //! All rules there are, of whatever dialect, found by the workspaces and kinds that they speak of.
 
 use super::karmada::customization::{self, CUSTOMIZATIONS, Customization};
+use super::karmada::namespaces;
 use super::karmada::overrides::{self, OverridePolicy};
 use super::karmada::policy::{self, Policy};
 use super::karmada::{Compat, claim};
@@ -10,7 +11,7 @@ use crate::apis::interpret::Interpreter;
 use crate::interpreter::Scripts;
 use crate::scheduler::Cell;
 use crate::scheduler::Rule;
-use crate::scheduler::controller::{Bound, Concern, Rulebook};
+use crate::scheduler::controller::{Bound, Concern, Rulebook, rules_of};
 use crate::scheduler::rule::Namespaces;
 use apiserver::object::Object;
 use apiserver::place::Workspace;
@@ -57,10 +58,10 @@ impl Book {
         Self { volumes: Mutex::default(), whole: watch::Sender::new(false), paths, scripts, compat }
     }
 
-    /// The policy of Karmada's that speaks for an object.
-    pub fn policy_of(&self, workspace: &Workspace, object: &Value) -> Option<Policy> {
+    /// The policy of Karmada's that speaks for an object, which was placed like that.
+    pub fn policy_of(&self, workspace: &Workspace, object: &Value, placed: Option<&Object>) -> Option<Policy> {
         let volumes = self.volumes.lock();
-        volumes.told.workspaces.get(workspace)?.policy_of(object)
+        volumes.told.workspaces.get(workspace)?.policy_of(object, &held(placed, workspace)).cloned()
     }
 }
 
@@ -111,6 +112,8 @@ struct Pages {
 struct Page {
     rules: BTreeMap<String, Rule>,
     policies: BTreeMap<(String, String), Policy>,
+    /// What goes everywhere without being selected, where there are policies.
+    namespaces: Option<Rule>,
     overrides: BTreeMap<(String, String), OverridePolicy>,
     customizations: BTreeMap<String, Customization>,
     /// Made of the customizations.
@@ -120,7 +123,19 @@ struct Page {
 impl Page {
     /// Every rule that says where something goes.
     fn placing(&self) -> impl Iterator<Item = &Rule> {
-        self.rules.values().chain(self.policies.values().map(|policy| &policy.rule))
+        self.rules.values().chain(self.policies.values().map(|policy| &policy.rule)).chain(&self.namespaces)
+    }
+
+    /// Whoever has policies has their namespaces everywhere. Answers with that rule, if it came or went.
+    fn learn_policy(&mut self, key: (String, String), now: Option<Policy>) -> (Option<Policy>, Option<Rule>) {
+        let before = put(&mut self.policies, key, now);
+        let has_some = !self.policies.is_empty();
+        if has_some == self.namespaces.is_some() {
+            return (before, None);
+        }
+        let rule = namespaces::rule();
+        self.namespaces = has_some.then(|| rule.clone());
+        (before, Some(rule))
     }
 
     /// Of several that say something of one thing, the first by name counts.
@@ -144,21 +159,21 @@ impl Page {
     }
 
     /// The policy that speaks for an object: not one that somebody else decides by, or that still waits for others.
-    fn policy_of(&self, object: &Value) -> Option<Policy> {
+    /// `held` are the names of rules that had the object before.
+    fn policy_of(&self, object: &Value, held: &[&str]) -> Option<&Policy> {
         let there = |policy: &&Policy| {
             let namespace = policy.namespace.clone().unwrap_or_default();
             policy.waits_for.iter().all(|name| self.overrides.contains_key(&(namespace.clone(), name.clone())))
         };
         let ours = |policy: &&Policy| DECIDERS.contains(&policy.scheduler.as_str());
-        let policies: Vec<Policy> = self.policies.values().filter(ours).filter(there).cloned().collect();
-        claim(object, &policies, None).cloned()
+        claim(object, self.policies.values().filter(ours).filter(there), held)
     }
 
     /// What Karmada's policies say of an object: one of them speaks for it, and all overrides that concern it.
-    fn claimed(&self, object: &Value) -> Option<Rule> {
-        let mut rule = self.policy_of(object)?.rule_for(object);
-        let overrides: Vec<OverridePolicy> = self.overrides.values().cloned().collect();
-        let concerning = overrides::concerning(object, &overrides);
+    fn claimed(&self, object: &Value, held: &[&str]) -> Option<Rule> {
+        let everywhere = || self.namespaces.clone().filter(|_| namespaces::goes_everywhere(object));
+        let mut rule = self.policy_of(object, held).map(|policy| policy.rule_for(object)).or_else(everywhere)?;
+        let concerning = overrides::concerning(object, self.overrides.values());
         rule.overrides.extend(concerning.into_iter().flat_map(|policy| policy.overrides.clone()));
         Some(rule)
     }
@@ -203,6 +218,11 @@ fn told<T, E: std::fmt::Display>(compiled: Result<T, E>, (namespace, name): &(St
     compiled.inspect_err(|error| tracing::warn!(namespace, name, %error, "a rule cannot be read")).ok()
 }
 
+/// The rules of a workspace that had an object when it was placed.
+fn held<'a>(placed: Option<&'a Object>, home: &'a Workspace) -> Vec<&'a str> {
+    placed.into_iter().flat_map(|record| rules_of(record, home)).collect()
+}
+
 fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) -> Option<V> {
     match value {
         Some(value) => map.insert(key, value),
@@ -216,14 +236,11 @@ impl Pages {
         let (before, now) = match entry {
             Entry::Rule(key, now) => (put(&mut page.rules, key, now.clone()), now),
             Entry::Policy(key, now) => {
-                let before = put(&mut page.policies, key, now.clone());
-                // What a lazy policy comes to say waits until its objects change.
-                if before.is_some() && now.as_ref().is_some_and(|policy| policy.lazy) {
-                    let (before, now) = (before.map(|policy| policy.rule), now.map(|policy| policy.rule));
-                    self.count(before.as_ref(), now.as_ref());
-                    return Concern::default();
-                }
-                (before.map(|policy| policy.rule), now.map(|policy| policy.rule))
+                let (before, namespaces) = page.learn_policy(key, now.clone());
+                // What a lazy policy comes to say, or says from the start, waits until its objects change.
+                let lazy = now.as_ref().is_some_and(|policy| policy.lazy);
+                let (before, now) = (before.map(|policy| policy.rule), now.map(|policy| policy.rule));
+                return self.learn_policy(workspace, (before, now), namespaces.as_ref(), lazy);
             }
             // Those of the root workspace say what objects mean wherever nobody says otherwise.
             Entry::Customization(name, now) => {
@@ -241,6 +258,26 @@ impl Pages {
         }
         self.count(before.as_ref(), now.as_ref());
         concern(workspace, before.iter().chain(&now))
+    }
+
+    /// `namespaces` is the rule that came or went with the policy.
+    fn learn_policy(
+        &mut self,
+        workspace: &Workspace,
+        (before, now): (Option<Rule>, Option<Rule>),
+        namespaces: Option<&Rule>,
+        lazy: bool,
+    ) -> Concern {
+        match (now.is_some(), namespaces) {
+            (true, came) => self.count(None, came),
+            (false, went) => self.count(went, None),
+        }
+        if before == now {
+            return Concern::default();
+        }
+        self.count(before.as_ref(), now.as_ref());
+        let policies = before.iter().chain(&now).filter(|_| !lazy);
+        concern(workspace, policies.chain(namespaces))
     }
 
     fn count(&mut self, before: Option<&Rule>, now: Option<&Rule>) {
@@ -320,7 +357,7 @@ impl Rulebook for Book {
         pages.workspaces.get(workspace).map(|page| concern(workspace, page.placing())).unwrap_or_default()
     }
 
-    fn rules_for(&self, workspace: &Workspace, object: &Value) -> Vec<Bound> {
+    fn rules_for(&self, workspace: &Workspace, object: &Value, placed: Option<&Object>) -> Vec<Bound> {
         let path = self.path_of(workspace);
         let pages = &self.volumes.lock().told;
         let mut bound = Vec::new();
@@ -329,7 +366,7 @@ impl Rulebook for Book {
         for home in std::iter::once(workspace).chain(above) {
             let Some(page) = pages.workspaces.get(home) else { continue };
             let native = page.rules.values().filter(|rule| speaks(rule, home, (workspace, &path), object)).cloned();
-            let claimed = if home == workspace { page.claimed(object) } else { None };
+            let claimed = if home == workspace { page.claimed(object, &held(placed, home)) } else { None };
             bound.extend(native.chain(claimed).map(|rule| Bound { home: home.clone(), rule }));
         }
         bound
@@ -382,7 +419,7 @@ mod tests {
 
     fn names(book: &Book, workspace: &str) -> Vec<String> {
         let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x", "namespace": "n" } });
-        book.rules_for(&Workspace::new(workspace), &map).into_iter().map(|bound| bound.rule.name).collect()
+        book.rules_for(&Workspace::new(workspace), &map, None).into_iter().map(|bound| bound.rule.name).collect()
     }
 
     #[test]
@@ -445,11 +482,44 @@ mod tests {
             "spec": { "overrideRules": [{ "overriders": { "labelsOverrider": labels } }] },
         });
         let concern = book.learn(&workspace, None, Some(&object(overriding)));
-        assert_eq!(concern.kinds, [("v1".to_owned(), "ConfigMap".to_owned())]);
+        assert!(concern.kinds.contains(&("v1".to_owned(), "ConfigMap".to_owned())));
         let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x", "namespace": "n" } });
-        let bound = book.rules_for(&workspace, &map);
+        let bound = book.rules_for(&workspace, &map, None);
         assert_eq!(bound.len(), 1);
         assert_eq!((bound[0].rule.name.as_str(), bound[0].rule.overrides.len()), ("n/high", 1));
+    }
+
+    #[test]
+    fn a_policy_keeps_what_it_has_until_it_goes() {
+        let (book, workspace) = (Book::default(), Workspace::new("w"));
+        book.learn(&workspace, None, Some(&policy("low", 1)));
+        let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x", "namespace": "n" } });
+        let rules = json!([{ "workspace": "w", "name": "n/low" }]);
+        let placed = object(json!({ "metadata": { "name": "u" }, "spec": { "rules": rules } }));
+        let found = |placed: Option<&Object>| book.rules_for(&workspace, &map, placed)[0].rule.name.clone();
+        book.learn(&workspace, None, Some(&policy("high", 2)));
+        assert_eq!((found(Some(&placed)), found(None)), ("n/low".to_owned(), "n/high".to_owned()));
+        book.learn(&workspace, Some(&policy("low", 1)), None);
+        assert_eq!(found(Some(&placed)), "n/high");
+    }
+
+    #[test]
+    fn namespaces_go_everywhere_where_there_are_policies() {
+        let (book, workspace) = (Book::default(), Workspace::new("w"));
+        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "n" } });
+        let rules = || book.rules_for(&workspace, &namespace, None).len();
+        book.learn(&workspace, None, Some(&rule("own", &[])));
+        assert_eq!((rules(), book.selects("", "Namespace")), (0, false));
+        let kind = ("v1".to_owned(), "Namespace".to_owned());
+        let concern = book.learn(&workspace, None, Some(&policy("low", 1)));
+        assert!(concern.kinds.contains(&kind) && book.selects("", "Namespace"));
+        assert_eq!(rules(), 1);
+        assert!(!book.learn(&workspace, None, Some(&policy("high", 1))).kinds.contains(&kind), "it is there already");
+        assert!(book.concerns_of(&workspace).kinds.contains(&kind), "a new cell gets them");
+        book.learn(&workspace, Some(&policy("low", 1)), None);
+        assert_eq!(rules(), 1);
+        assert!(book.learn(&workspace, Some(&policy("high", 1)), None).kinds.contains(&kind));
+        assert_eq!((rules(), book.selects("", "Namespace")), (0, false));
     }
 
     #[test]

@@ -54,10 +54,7 @@ fn add(amounts: &mut Amounts, more: Option<&Map<String, Value>>) {
 }
 
 fn told(amounts: &Amounts) -> Value {
-    let amount = |(name, amount): (&String, &i64)| {
-        let unit = if name == "cpu" { "m" } else { "" };
-        (name.clone(), format!("{amount}{unit}").into())
-    };
+    let amount = |(name, amount): (&String, &i64)| (name.clone(), quantity::told(name, *amount).into());
     Value::Object(amounts.iter().map(amount).collect())
 }
 
@@ -85,7 +82,7 @@ mod tests {
         let summary = summary(&nodes, &pods).unwrap();
         assert_eq!(summary["nodeSummary"], json!({ "totalNum": 3, "readyNum": 2 }));
         let room = &summary["resourceSummary"];
-        assert_eq!(room["allocatable"], json!({ "cpu": "2000m", "memory": "1024", "pods": "10" }));
+        assert_eq!(room["allocatable"], json!({ "cpu": "2", "memory": "1Ki", "pods": "10" }));
         assert_eq!(room["allocated"], json!({ "cpu": "250m", "pods": "1" }));
         assert_eq!(room["allocating"], json!({ "cpu": "250m", "pods": "1" }));
         assert_eq!(super::summary(&[], &pods), None);

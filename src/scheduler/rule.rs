@@ -34,7 +34,10 @@ pub struct Rule {
     /// What is in the cells stays there when the object is deleted.
     pub preserve_on_deletion: bool,
     pub nothing_fits: NothingFits,
+    pub release: Release,
     pub failover: Failover,
+    /// Fields that whoever wrote the rule has set and that nothing here acts upon.
+    pub unheeded: BTreeSet<String>,
 }
 
 /// What is empty says nothing.
@@ -239,6 +242,15 @@ pub enum NothingFits {
     #[default]
     Keep,
     Withdraw,
+}
+
+/// What becomes of copies when no rule speaks for the object any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Release {
+    #[default]
+    Withdraw,
+    /// They stay as they are until the object is deleted or another rule speaks for it.
+    Leave,
 }
 
 /// How an object leaves a cell that fails.

@@ -4,13 +4,14 @@ use super::change::Override;
 use super::reason::Trouble;
 use super::rule::Division;
 use super::rule::Namespaces;
+use super::rule::Release;
 use super::rule::Rule;
 use super::rule::StatusUp;
 use super::rule::Strangers;
 use super::rule::Suspension;
 use super::rule::Upsync;
 use crate::apis::FieldPath;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the rules say together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,9 +25,12 @@ pub struct Terms {
     pub strangers: Strangers,
     pub suspended: Suspension,
     pub preserve_on_deletion: bool,
+    pub release: Release,
     pub follow: bool,
     /// Replicas are shared out among cells, not given to each.
     pub divides: bool,
+    /// By rule, what is set and not acted upon.
+    pub unheeded: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Terms {
@@ -46,9 +50,21 @@ impl Terms {
             strangers: rules.iter().find_map(|rule| rule.strangers).unwrap_or_default(),
             suspended: rules.iter().fold(Suspension::None, |both, rule| suspended(both, &rule.suspension)),
             preserve_on_deletion: rules.iter().any(|rule| rule.preserve_on_deletion),
+            release: rules.iter().map(|rule| rule.release).max().unwrap_or_default(),
             follow: rules.iter().any(|rule| rule.follow),
+            unheeded: rules.iter().filter(|rule| !rule.unheeded.is_empty()).map(unheeded).collect(),
             divides: rules.iter().any(|rule| rule.replicas.as_ref().is_some_and(|how| *how != Division::Duplicated)),
         }
+    }
+
+    /// What is set and not acted upon, in words; `None` if there is nothing.
+    pub fn unheeded_in_words(&self) -> Option<String> {
+        let words = |(rule, fields): (&String, &BTreeSet<String>)| {
+            let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+            format!("rule {rule} sets {}, which is not acted upon", fields.join(", "))
+        };
+        let told: Vec<String> = self.unheeded.iter().map(words).collect();
+        (!told.is_empty()).then(|| told.join("; "))
     }
 
     pub fn is_suspended_in(&self, cell: &str) -> bool {
@@ -58,6 +74,10 @@ impl Terms {
             Suspension::In(cells) => cells.contains(cell),
         }
     }
+}
+
+fn unheeded(rule: &&Rule) -> (String, BTreeSet<String>) {
+    (rule.name.clone(), rule.unheeded.clone())
 }
 
 fn status_up(rules: &[&Rule]) -> StatusUp {

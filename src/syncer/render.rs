@@ -71,6 +71,10 @@ pub fn render(order: &Order<'_>) -> Result<Rendered, RenderError> {
     kinds::strip(&mut object);
     map_namespace(&mut object, order);
     divide(&mut object, order)?;
+    // Copies have some of both when they are done: overrides may count on there being a place for more.
+    for some in ["labels", "annotations"] {
+        apis::map_mut(&mut object, &["metadata", some]);
+    }
     overrides::apply(&mut object, &order.terms.overrides, order.cell)?;
     mark::mark(&mut object, order.template, order.origin);
     let status = order.template.get("status").filter(|_| order.terms.status_down).cloned();

@@ -3,7 +3,8 @@
 #
 #   TOOLS=... tests/federation/cells.sh COMMAND...
 #
-# COMMAND finds their kubeconfigs in $CELL_1, $CELL_2 and $CELL_3. In the third, deployments become replica sets.
+# COMMAND finds their kubeconfigs in $CELL_1, $CELL_2 and $CELL_3. In the third, deployments become replica sets, unless PLAIN
+# is set.
 set -euo pipefail
 
 peers=$(cd "$(dirname "$0")/../peers" && pwd)
@@ -26,7 +27,7 @@ trap exit INT TERM
 
 for n in 1 2 3; do
     controllers=$common
-    [ "$n" != 3 ] || controllers=$common,deployment-controller,replicaset-controller
+    [ "$n" != 3 ] || [ -n "${PLAIN:-}" ] || controllers=$common,deployment-controller,replicaset-controller
     CONTROLLERS=$controllers "$peers/kube.sh" "$dir/cell$n" >"$dir/cell$n.log" 2>&1 &
     pids+=($!)
 done

@@ -33,6 +33,8 @@ struct Plan {
     only: String,
     /// Kubeconfigs of a Karmada that runs, and of its members `member1` and `member2`.
     karmada: Vec<PathBuf>,
+    /// The processes of its hub, whose memory is added up.
+    karmada_processes: Vec<u32>,
     hanse: PathBuf,
     scratch: PathBuf,
 }
@@ -72,6 +74,11 @@ impl Plan {
             many,
             only: said("--only=").unwrap_or_default(),
             karmada: said("--karmada=").iter().flat_map(|paths| paths.split(',')).map(PathBuf::from).collect(),
+            karmada_processes: said("--karmada-processes=")
+                .iter()
+                .flat_map(|ids| ids.split(','))
+                .map(|id| id.parse().expect("the number of a process"))
+                .collect(),
             hanse: said("--hanse=").map_or(beside, PathBuf::from),
             scratch: std::env::current_dir().unwrap_or_default().join("target/bench"),
         }

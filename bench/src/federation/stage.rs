@@ -2,6 +2,7 @@
 
 use crate::Plan;
 use bench::client::Client;
+use bench::disk::rss_bytes;
 use bench::kubeconfig::Access;
 use bench::peers::{Peer, Server};
 use bench::table::Row;
@@ -29,6 +30,8 @@ pub struct Stage {
     pub hub: Access,
     pub cells: Vec<Access>,
     servers: Vec<Server>,
+    /// Of a hub that was started by somebody else.
+    processes: Vec<u32>,
 }
 
 impl Stage {
@@ -58,7 +61,8 @@ impl Stage {
         let read = |path: &std::path::PathBuf| Access::read(path).expect("a kubeconfig");
         let mut all: Vec<Access> = plan.karmada.iter().map(read).collect();
         let hub = all.remove(0);
-        Self::with_policies(format!("{} kube-apiservers", all.len()), hub, all, Vec::new()).await
+        let stage = Self::with_policies(format!("{} kube-apiservers", all.len()), hub, all, Vec::new()).await;
+        Self { processes: plan.karmada_processes.clone(), ..stage }
     }
 
     /// Karmada's policies, so that its hub can be asked for the same.
@@ -67,18 +71,20 @@ impl Stage {
         let names: Vec<String> = (0..cells.len()).map(member).collect();
         let policies = "/apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies";
         for policy in [policy("v1", "ConfigMap", &names, false), policy("apps/v1", "Deployment", &names, true)] {
-            client.body(0, Method::POST, policies, policy.to_string()).await;
+            // A hub that was measured before has them already.
+            let name = policy["metadata"]["name"].as_str().expect("a name");
+            let path = format!("{policies}/{name}?fieldManager=bench&force=true");
+            client.body(0, Method::PATCH, &path, policy.to_string()).await;
         }
-        Self { name, hub, cells, servers }
+        Self { name, hub, cells, servers, processes: Vec::new() }
     }
 
     /// Memory of the hub, as it is now.
     pub fn memory(&self) -> Vec<Row> {
-        let hub = self.servers.first();
-        let row = |hub: &Server| {
-            Row::less(format!("{}: RSS of the hub after all that", self.name), hub.rss_bytes().0 / 1e6, "MB")
-        };
-        hub.map(row).into_iter().collect()
+        let ours = self.servers.first().map(|hub| hub.rss_bytes().0);
+        let others = self.processes.iter().map(|id| rss_bytes(*id)).reduce(|sum, more| sum + more);
+        let row = |bytes: f64| Row::less(format!("{}: RSS of the hub after all that", self.name), bytes / 1e6, "MB");
+        ours.or(others).map(row).into_iter().collect()
     }
 }
 

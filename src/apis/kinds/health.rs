@@ -54,6 +54,17 @@ pub fn health(object: &Value) -> Health {
     if healthy { Health::Healthy } else { Health::Unhealthy }
 }
 
+/// Kinds whose objects can be unhealthy. All others are well as soon as they are there.
+pub fn is_checked(kind: &Kind) -> bool {
+    matches!(
+        kind.name(),
+        ("apps", "Deployment" | "StatefulSet" | "ReplicaSet" | "DaemonSet")
+            | ("", "Service" | "PersistentVolumeClaim" | "Pod")
+            | ("networking.k8s.io", "Ingress")
+            | ("policy", "PodDisruptionBudget")
+    )
+}
+
 fn has_address(object: &Value) -> bool {
     let said = |ingress: &Value| {
         ["hostname", "ip"].iter().any(|key| apis::text(ingress, &[key]).is_some_and(|text| !text.is_empty()))

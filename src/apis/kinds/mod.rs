@@ -9,7 +9,7 @@ mod replicas;
 mod retain;
 mod strip;
 
-pub use health::{Health, health};
+pub use health::{Health, health, is_checked};
 pub use references::{Reference, of_template, references};
 pub use replicas::{Replicas, replicas, request, requested, revise};
 pub use retain::retain;

@@ -20,6 +20,10 @@ const OF_THE_SERVER: [&str; 10] = [
 
 /// Leaves what the author of the object said.
 pub fn strip(object: &mut Value) {
+    // Only the server's notes tell a port that somebody asked for from one that it gave out itself.
+    if Kind::of(object).name() == ("", "Service") {
+        node_ports(object);
+    }
     strip_server(object);
     apis::remove(object, &["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"]);
     match Kind::of(object).name() {
@@ -65,9 +69,21 @@ fn service(object: &mut Value) {
         drop_all(object, &[&["spec", "clusterIP"], &["spec", "clusterIPs"]]);
     }
     drop_all(object, &[&["spec", "healthCheckNodePort"]]);
+}
+
+/// Leaves those that somebody asked for.
+fn node_ports(object: &mut Value) {
+    let notes = apis::list(object, &["metadata", "managedFields"]);
+    let noted: Vec<Value> = notes.iter().filter_map(|note| note.pointer("/fieldsV1/f:spec/f:ports").cloned()).collect();
     let ports = object.pointer_mut("/spec/ports").and_then(Value::as_array_mut);
     for port in ports.into_iter().flatten().filter_map(Value::as_object_mut) {
-        port.remove("nodePort");
+        let protocol = port.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
+        let number = port.get("port").and_then(Value::as_i64).unwrap_or_default();
+        let key = format!(r#"k:{{"port":{number},"protocol":"{protocol}"}}"#);
+        let asked_for = |ports: &Value| ports.get(&key).is_some_and(|port| port.get("f:nodePort").is_some());
+        if !noted.iter().any(asked_for) {
+            port.remove("nodePort");
+        }
     }
 }
 
@@ -156,6 +172,13 @@ mod tests {
             service(json!({"ports": [{"port": 80}]})),
         );
         check(service(json!({"clusterIP": "None"})), service(json!({"clusterIP": "None"})));
+        let ports = json!([{"port": 80, "nodePort": 30080}, {"port": 81, "protocol": "UDP", "nodePort": 30081}]);
+        let mut noted = service(json!({"ports": ports}));
+        let fields = json!({"f:spec": {"f:ports": {r#"k:{"port":80,"protocol":"TCP"}"#: {"f:port": {}},
+            r#"k:{"port":81,"protocol":"UDP"}"#: {"f:nodePort": {}}}}});
+        noted["metadata"]["managedFields"] = json!([{"manager": "kubectl", "fieldsV1": fields}]);
+        let asked_for = json!([{"port": 80}, {"port": 81, "protocol": "UDP", "nodePort": 30081}]);
+        check(noted, service(json!({"ports": asked_for})));
         let claim = |spec: Value, annotations: Value| json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": annotations, "spec": spec});
         check(
             claim(json!({"volumeName": "pv"}), json!({"annotations": {"volume.kubernetes.io/selected-node": "n1"}})),

@@ -6,9 +6,11 @@ use super::work::Report;
 use crate::apis;
 use crate::apis::Kind;
 use crate::apis::kinds;
+use crate::apis::quantity;
 use crate::scheduler::Because;
 use crate::scheduler::Placement;
 use crate::scheduler::Target;
+use crate::scheduler::Terms;
 use crate::scheduler::evict::{Eviction, Why};
 use crate::scheduler::rule::Purge;
 use apiserver::object::timestamp;
@@ -16,6 +18,9 @@ use openapi::scalar::time::Instant;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
+
+/// The word for an object that no cell can have.
+const NOTHING_FITS: &str = "NoCellFits";
 
 /// Everything a binding shows.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +49,7 @@ pub fn binding(bound: &Bound<'_>) -> Value {
     let sort = if namespace.is_empty() { "ClusterResourceBinding" } else { "ResourceBinding" };
     let owner = json!({"apiVersion": kind.api_version, "kind": kind.kind, "name": meta("name"), "uid": meta("uid"),
         "controller": true, "blockOwnerDeletion": true});
-    let mut metadata = json!({"name": name, "ownerReferences": [owner], "annotations": annotations(bound.policy),
+    let mut metadata = json!({"name": name, "ownerReferences": [owner], "annotations": annotations(bound),
         "labels": {"resourcebinding.karmada.io/permanent-id": meta("uid")}});
     if !namespace.is_empty() {
         apis::map_mut(&mut metadata, &[]).insert("namespace".to_owned(), namespace.into());
@@ -57,25 +62,30 @@ pub fn binding(bound: &Bound<'_>) -> Value {
 }
 
 /// Whose claim it is.
-fn annotations(policy: Option<&Policy>) -> Value {
-    let Some(policy) = policy else { return json!({}) };
-    let placement = policy.spec.get("placement").unwrap_or(&Value::Null).to_string();
-    match &policy.namespace {
+fn annotations(bound: &Bound<'_>) -> Value {
+    let Some(policy) = bound.policy else { return json!({}) };
+    let mut annotations = match &policy.namespace {
         Some(namespace) => json!({"propagationpolicy.karmada.io/namespace": namespace,
-            "propagationpolicy.karmada.io/name": policy.name, "policy.karmada.io/applied-placement": placement}),
-        None => json!({"clusterpropagationpolicy.karmada.io/name": policy.name,
-            "policy.karmada.io/applied-placement": placement}),
+            "propagationpolicy.karmada.io/name": policy.name}),
+        None => json!({"clusterpropagationpolicy.karmada.io/name": policy.name}),
+    };
+    // It was applied if that came to something, be it that nothing fits.
+    let nothing_fits = bound.troubles.first().is_none_or(|(word, _)| word == NOTHING_FITS);
+    if nothing_fits || !bound.placement.targets.is_empty() {
+        let placement = policy.spec.get("placement").unwrap_or(&Value::Null).to_string();
+        let fields = apis::map_mut(&mut annotations, &[]);
+        fields.insert("policy.karmada.io/applied-placement".to_owned(), placement.into());
     }
+    annotations
 }
 
 /// What a binding has from its policy, word for word.
-const FROM_POLICY: [&str; 8] = [
+const FROM_POLICY: [&str; 7] = [
     "conflictResolution",
     "failover",
     "placement",
     "preserveResourcesOnDeletion",
     "propagateDeps",
-    "schedulePriority",
     "schedulerName",
     "suspension",
 ];
@@ -90,10 +100,14 @@ fn spec(bound: &Bound<'_>, kind: &Kind) -> Value {
     let mut spec = Map::from_iter([("resource".to_owned(), resource)]);
     for key in FROM_POLICY {
         let said = bound.policy.and_then(|policy| apis::at(&policy.spec, &[key]));
+        let said = said.filter(|said| key != "propagateDeps" || **said != Value::Bool(false));
         spec.extend(said.map(|said| (key.to_owned(), said.clone())));
     }
     if let Some(replicas) = bound.replicas {
-        spec.insert("replicas".to_owned(), replicas.number.into());
+        // What is nothing is left out, as Karmada does.
+        if replicas.number != 0 {
+            spec.insert("replicas".to_owned(), replicas.number.into());
+        }
         let requests = requests(replicas);
         if !requests.is_empty() {
             spec.insert("replicaRequirements".to_owned(), json!({"resourceRequest": requests}));
@@ -142,17 +156,14 @@ fn task(eviction: &Eviction) -> Value {
 }
 
 fn requests(replicas: &kinds::Replicas) -> Map<String, Value> {
-    let amount = |(name, amount): (&String, &i64)| {
-        let unit = if name == "cpu" { "m" } else { "" };
-        (name.clone(), format!("{amount}{unit}").into())
-    };
+    let amount = |(name, amount): (&String, &i64)| (name.clone(), quantity::told(name, *amount).into());
     replicas.request.iter().map(amount).collect()
 }
 
 fn cluster(target: &Target) -> Value {
     match target.replicas {
-        Some(replicas) => json!({"name": target.cell, "replicas": replicas}),
-        None => json!({"name": target.cell}),
+        Some(replicas) if replicas != 0 => json!({"name": target.cell, "replicas": replicas}),
+        _ => json!({"name": target.cell}),
     }
 }
 
@@ -176,8 +187,16 @@ fn required_by(placement: &Placement) -> Vec<Value> {
 fn status(bound: &Bound<'_>) -> Value {
     let mut reports: Vec<&Report> = bound.reports.iter().collect();
     reports.sort_by(|a, b| a.cell.cmp(&b.cell));
-    let conditions = [scheduled(bound), fully_applied(bound, &reports)];
-    let aggregated: Vec<Value> = reports.iter().map(|report| report.aggregated()).collect();
+    let follows = bound.policy.is_none() && bound.troubles.is_empty() && !required_by(bound.placement).is_empty();
+    // Nobody decided where to send what only follows others.
+    let mut conditions: Vec<Value> = (!follows).then(|| scheduled(bound)).into_iter().collect();
+    // What never went anywhere cannot have failed there.
+    if !bound.placement.targets.is_empty() || !reports.is_empty() {
+        conditions.push(fully_applied(bound, &reports));
+    }
+    conditions.extend(heeded(bound));
+    let kind = Kind::of(bound.object);
+    let aggregated: Vec<Value> = reports.iter().map(|report| report.aggregated(&kind)).collect();
     let mut status = json!({"conditions": conditions, "aggregatedStatus": aggregated});
     let fields = apis::map_mut(&mut status, &[]);
     if bound.troubles.is_empty() {
@@ -200,13 +219,20 @@ fn scheduled(bound: &Bound<'_>) -> Value {
         return condition("Scheduled", true, "Success", "Binding has been scheduled successfully.", bound.decided);
     };
     let reason = match word.as_str() {
-        "NoCellFits" => "NoClusterFit",
+        NOTHING_FITS => "NoClusterFit",
         "NotEnoughCapacity" => "Unschedulable",
         _ => "SchedulerError",
     };
     let why: Vec<String> = bound.refused.iter().map(|(cell, why)| format!("{cell}: {why}")).collect();
     let message = if why.is_empty() { trouble.clone() } else { format!("{trouble} ({})", why.join("; ")) };
     condition("Scheduled", false, reason, &message, bound.decided)
+}
+
+/// Only where there is something to complain about.
+fn heeded(bound: &Bound<'_>) -> Option<Value> {
+    let rule = std::slice::from_ref(&bound.policy?.rule);
+    let unheeded = Terms::of(rule).unheeded_in_words()?;
+    Some(condition("Heeded", false, "NotActedUpon", &unheeded, bound.decided))
 }
 
 fn fully_applied(bound: &Bound<'_>, reports: &[&Report]) -> Value {

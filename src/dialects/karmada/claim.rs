@@ -5,12 +5,16 @@ use crate::scheduler::rule::Strength;
 use serde_json::Value;
 use std::cmp::Reverse;
 
-/// `claimed` is the policy that has the object, by the name of its rule. It keeps it for as long as it speaks for it,
-/// unless another may take it. Policies of the object's namespace come before those of the whole cluster; then the
+/// `held` are the names of rules that had the object before. One of them that is a policy keeps it for as long as it speaks
+/// for it, unless another may take it. Policies of the object's namespace come before those of the whole cluster; then the
 /// higher priority, the closer description, the first name.
-pub fn claim<'p>(object: &Value, policies: &'p [Policy], claimed: Option<&str>) -> Option<&'p Policy> {
-    let matching = || policies.iter().filter_map(|policy| Some((policy, policy.rule.strength(object, "")?)));
-    let holder = matching().map(|(policy, _)| policy).find(|policy| Some(policy.rule.name.as_str()) == claimed);
+pub fn claim<'p>(
+    object: &Value,
+    policies: impl Iterator<Item = &'p Policy> + Clone,
+    held: &[&str],
+) -> Option<&'p Policy> {
+    let matching = || policies.clone().filter_map(|policy| Some((policy, policy.rule.strength(object, "")?)));
+    let holder = matching().map(|(policy, _)| policy).find(|policy| held.contains(&policy.rule.name.as_str()));
     let Some(holder) = holder else { return matching().min_by_key(rank).map(|(policy, _)| policy) };
     let taker = matching().filter(|(policy, _)| takes(policy, holder)).min_by_key(rank);
     Some(taker.map_or(holder, |(policy, _)| policy))

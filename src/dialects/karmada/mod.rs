@@ -10,6 +10,7 @@ pub mod customization;
 pub mod definitions;
 mod marks;
 mod names;
+pub mod namespaces;
 pub mod overrides;
 mod placement;
 pub mod policy;

@@ -46,8 +46,8 @@ impl OverridePolicy {
 
 /// Those that concern an object, in the order in which they are carried out: of the whole cluster first, then the
 /// loosest description first, so that the closest has the last word.
-pub fn concerning<'p>(object: &Value, policies: &'p [OverridePolicy]) -> Vec<&'p OverridePolicy> {
-    let mut found: Vec<_> = policies.iter().filter_map(|policy| Some((policy.strength(object)?, policy))).collect();
+pub fn concerning<'p>(object: &Value, policies: impl Iterator<Item = &'p OverridePolicy>) -> Vec<&'p OverridePolicy> {
+    let mut found: Vec<_> = policies.filter_map(|policy| Some((policy.strength(object)?, policy))).collect();
     found.sort_by_key(|(strength, policy)| (policy.namespace.is_some(), *strength, &policy.name));
     found.into_iter().map(|(_, policy)| policy).collect()
 }

@@ -14,9 +14,11 @@ use crate::scheduler::rule::Namespaces;
 use crate::scheduler::rule::NothingFits;
 use crate::scheduler::rule::ObjectSelector;
 use crate::scheduler::rule::Purge;
+use crate::scheduler::rule::Release;
 use crate::scheduler::rule::Strangers;
 use crate::scheduler::rule::Suspension;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// By this an object says for itself what to do with one that is in the cell already.
 const CONFLICT_RESOLUTION: &str = "work.karmada.io/conflict-resolution";
@@ -80,7 +82,9 @@ pub fn compile(policy: &Value, namespaces: Namespaces, compat: Compat) -> Result
         suspension: suspension(spec),
         preserve_on_deletion: flag(spec, "preserveResourcesOnDeletion"),
         nothing_fits: if compat == Compat::Karmada118 { NothingFits::Withdraw } else { NothingFits::Keep },
+        release: Release::Leave,
         failover: failover(spec),
+        unheeded: unheeded(spec),
         ..Rule::default()
     };
     Ok(Policy {
@@ -94,6 +98,15 @@ pub fn compile(policy: &Value, namespaces: Namespaces, compat: Compat) -> Result
         rule,
         spec: spec.clone(),
     })
+}
+
+/// What Karmada 1.18 leaves alone as well, unless feature gates that are off by default are turned on; `association` it
+/// leaves alone in any case.
+const UNHEEDED: [&[&str]; 3] = [&["association"], &["placement", "workloadAffinity"], &["schedulePriority"]];
+
+fn unheeded(spec: &Value) -> BTreeSet<String> {
+    let is_set = |path: &&&[&str]| apis::at(spec, path).is_some_and(|said| *said != Value::Bool(false));
+    UNHEEDED.iter().filter(is_set).map(|path| format!("spec.{}", path.join("."))).collect()
 }
 
 fn flag(spec: &Value, key: &str) -> bool {

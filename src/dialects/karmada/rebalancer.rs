@@ -44,7 +44,10 @@ impl Reconciler for Rebalancing {
             return self.expire(&place, &rebalancer).await;
         }
         let mut observed = Vec::new();
-        for workload in rebalancer.items(&["spec", "workloads"]) {
+        let mut workloads: Vec<&Value> = rebalancer.items(&["spec", "workloads"]).collect();
+        workloads
+            .sort_by_key(|workload| ["apiVersion", "kind", "namespace", "name"].map(|key| workload[key].to_string()));
+        for workload in workloads {
             let found = self.rebalance(workspace, workload, &rebalancer).await?;
             observed.push(match found {
                 true => json!({ "workload": workload, "result": "Successful" }),

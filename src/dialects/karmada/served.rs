@@ -10,6 +10,7 @@ use crate::apis::kinds::Health;
 use crate::dialects::Book;
 use crate::scheduler::controller::{Rulebook, evictions_of, manner_of, targets_of};
 use crate::scheduler::evict::Eviction;
+use crate::scheduler::rule::Strangers;
 use crate::scheduler::{Cell, Placement, Terms};
 use crate::syncer::{Order, Origin, render};
 use apiserver::catalog::ResourceDef;
@@ -132,7 +133,10 @@ impl View<'_> {
         for (record, revision) in self.all(PLACEMENTS)? {
             let of = copies.remove(record.text(&["spec", "source", "uid"])).unwrap_or_default();
             let Some((source, _)) = self.source(&record) else { continue };
-            if source["metadata"]["namespace"].is_string() != namespaced {
+            // Namespaces that go everywhere are nobody's decision.
+            let everywhere = Kind::of(&source).name() == ("", "Namespace")
+                && self.views.book.policy_of(self.workspace, &source, Some(&record)).is_none();
+            if source["metadata"]["namespace"].is_string() != namespaced || everywhere {
                 continue;
             }
             let newest = of.iter().map(|(_, revision)| *revision).fold(revision, Revision::max);
@@ -143,11 +147,12 @@ impl View<'_> {
     }
 
     fn binding(&self, record: &Object, source: &Value, copies: &[&Object], revision: Revision) -> Value {
-        let policy = self.views.book.policy_of(self.workspace, source);
+        let policy = self.views.book.policy_of(self.workspace, source, Some(record));
         let terms = self.terms(record, source);
-        let reports: Vec<Report> = copies.iter().map(|copy| report(copy, &terms)).collect();
+        let (kind, interpreter) = (Kind::of(source), self.interpreter(source));
+        let reports: Vec<Report> = copies.iter().map(|copy| report(copy, &terms, (&kind, &interpreter))).collect();
         // What cannot be found out is told by the trouble that it is.
-        let replicas = self.interpreter(source).replicas(source).ok().flatten();
+        let replicas = interpreter.replicas(source).ok().flatten();
         let placement = self.placement(record);
         let pairs = |part: &str, keys: [&str; 2]| -> Vec<(String, String)> {
             let word = |of: &Value, key: &str| of[key].as_str().unwrap_or_default().to_owned();
@@ -185,7 +190,7 @@ impl View<'_> {
     }
 
     fn terms(&self, record: &Object, source: &Value) -> Terms {
-        let rules = self.views.book.rules_for(self.workspace, source);
+        let rules = self.views.book.rules_for(self.workspace, source, Some(record));
         let rules: Vec<_> = rules.into_iter().map(|bound| bound.rule).collect();
         let manner = manner_of(record);
         Terms { namespaces: manner.namespaces, strangers: manner.strangers, ..Terms::of(&rules) }
@@ -202,13 +207,14 @@ impl View<'_> {
         for (copy, revision) in self.all(COPIES)? {
             let Some((source, plural)) = self.source(&copy) else { continue };
             let record = placements.get(copy.text(&["spec", "source", "uid"]));
+            let knows = (&Kind::of(&source), &self.interpreter(&source));
             let (manifest, report) = match record {
                 Some(record) => {
                     let terms = self.terms(record, &source);
-                    (self.manifest(&copy, record, &source, &terms), report(&copy, &terms))
+                    (self.manifest(&copy, record, &source, &terms), report(&copy, &terms, knows))
                 }
                 // Namespaces are where they are because of what is in them.
-                None => (named(&copy), report(&copy, &Terms::default())),
+                None => (named(&copy), report(&copy, &Terms::default(), knows)),
             };
             let mut work = work(&source, &manifest, &plural, &report);
             stamp(&mut work, &copy, revision);
@@ -259,12 +265,19 @@ fn stamp(shown: &mut Value, record: &Object, revision: Revision) {
     shown["metadata"]["resourceVersion"] = json!(revision.0.to_string());
 }
 
-fn report(copy: &Object, terms: &Terms) -> Report {
+fn report(copy: &Object, terms: &Terms, (kind, interpreter): (&Kind, &Interpreter)) -> Report {
     let cell = copy.text(&["spec", "cell", "name"]).to_owned();
+    let applied = copy.text(&["status", "applied"]) == "True";
+    let message = copy.text(&["status", "message"]).to_owned();
+    let number = |key: &str| copy.pointer(&["status", key]).and_then(Value::as_i64).unwrap_or_default();
     Report {
-        applied: copy.text(&["status", "applied"]) == "True",
-        message: copy.text(&["status", "message"]).to_owned(),
-        health: Health::named(copy.text(&["status", "health"])),
+        applied,
+        pending: !applied && message.is_empty() && copy.text(&["status", "hash"]).is_empty(),
+        message,
+        adopts: terms.strangers == Strangers::Adopt,
+        preserved: terms.preserve_on_deletion,
+        generations: (number("cellGeneration"), number("generation")),
+        health: interpreter.health_of(kind, Health::named(copy.text(&["status", "health"])), applied),
         status: copy.pointer(&["status", "observed"]).cloned(),
         since: copy.text(&["metadata", "creationTimestamp"]).to_owned(),
         suspended: terms.is_suspended_in(&cell),

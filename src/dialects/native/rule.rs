@@ -21,6 +21,7 @@ use crate::scheduler::rule::NothingFits;
 use crate::scheduler::rule::ObjectSelector;
 use crate::scheduler::rule::Preference;
 use crate::scheduler::rule::Preferences;
+use crate::scheduler::rule::Release;
 use crate::scheduler::rule::Rule;
 use crate::scheduler::rule::Spread;
 use crate::scheduler::rule::SpreadBy;
@@ -32,6 +33,7 @@ use crate::scheduler::rule::Ties;
 use crate::scheduler::rule::Upsync;
 use crate::scheduler::rule::Weight;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 pub fn compile(object: &Value) -> Result<Rule, DialectError> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
@@ -54,6 +56,8 @@ pub fn compile(object: &Value) -> Result<Rule, DialectError> {
         preserve_on_deletion: flag("preserveOnDeletion"),
         nothing_fits: if said("nothingFits") == Some("Withdraw") { NothingFits::Withdraw } else { NothingFits::Keep },
         failover: Failover { heeds_taints: true, ..Failover::default() },
+        release: Release::Withdraw,
+        unheeded: BTreeSet::new(),
     };
     if matches!(rule.replicas, Some(Division::Weighted(_))) && !rule.cells.spread.is_empty() {
         return Err(wrong("spec.cells.spread", "weights say how many cells share the replicas; nothing else can"));

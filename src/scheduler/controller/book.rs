@@ -51,8 +51,8 @@ pub trait Rulebook: Send + Sync + 'static {
     /// What all rules of a workspace concern.
     fn concerns_of(&self, workspace: &Workspace) -> Concern;
 
-    /// The rules that speak for an object.
-    fn rules_for(&self, workspace: &Workspace, object: &Value) -> Vec<Bound>;
+    /// The rules that speak for an object. `placed` is what was decided last: some rules keep what they have.
+    fn rules_for(&self, workspace: &Workspace, object: &Value, placed: Option<&Object>) -> Vec<Bound>;
 
     /// Who knows what objects of a kind mean in a workspace.
     fn interpreter(&self, workspace: &Workspace, kind: &Kind) -> Interpreter;

@@ -34,6 +34,8 @@ pub(super) struct Index {
     /// What resources of a group and kind are called, in whatever workspace they are defined.
     plurals: HashMap<(String, String), BTreeSet<String>>,
     short: BTreeSet<Key>,
+    /// Objects that no rule speaks for any more, and whose copies stay.
+    left: BTreeSet<Key>,
     /// Those of which it matters how copies are, by their UID.
     minding: BTreeSet<String>,
     pub(super) followers: Followers,
@@ -72,6 +74,19 @@ impl Index {
         } else {
             self.short.remove(source);
         }
+    }
+
+    /// Objects that no rule finds any more when a cell changes.
+    pub(super) fn learn_left(&mut self, source: &Key, is_left: bool) {
+        if is_left {
+            self.left.insert(source.clone());
+        } else {
+            self.left.remove(source);
+        }
+    }
+
+    pub(super) fn left(&self) -> Vec<Key> {
+        self.left.iter().cloned().collect()
     }
 
     pub(super) fn learn_minding(&mut self, source: &str, minds: bool) {

@@ -13,7 +13,7 @@ mod tally;
 mod workload;
 
 pub use book::{Bound, Concern, Rulebook};
-pub use record::{Manner, evictions_of, manner_of, staying_in, targets_of};
+pub use record::{Manner, evictions_of, manner_of, rules_of, staying_in, targets_of};
 
 use super::evict::{self, Circumstances, Copied};
 use super::{Followed, Mode, Seen, Trouble, Workload};
@@ -113,12 +113,15 @@ type Led = (BTreeMap<Workspace, Vec<Followed>>, Option<Manner>);
 /// How copies are doing, by the workspace and the name of their cell.
 type Copies = BTreeMap<Workspace, BTreeMap<String, Copied>>;
 
-fn copied(copy: &Object, decision: &Object) -> Copied {
+fn copied(copy: &Object, decision: &Object, interpreter: &Interpreter) -> Copied {
     let decided = copy.pointer(&["status", "decided"]).and_then(Value::as_i64);
+    let applied = copy.text(&["status", "applied"]) == "True";
+    let named = |key: &str| decision.text(&["spec", "source", key]);
+    let kind = Kind::new(named("apiVersion"), named("kind"));
     Copied {
-        applied: copy.text(&["status", "applied"]) == "True",
+        applied,
         current: decided == Some(decision.generation()),
-        health: Health::named(copy.text(&["status", "health"])),
+        health: interpreter.health_of(&kind, Health::named(copy.text(&["status", "health"])), applied),
         since: record::seconds(copy.text(&["status", "healthSince"])),
         status: copy.pointer(&["status", "observed"]).cloned(),
     }
@@ -155,19 +158,23 @@ enum Changed {
 impl Scheduler {
     async fn place(&self, key: &Key, at: &ObjectRef, source: &Object) -> Result<Retired, ApiError> {
         let tree = Value::from(source.clone());
-        let (mut rules, mut led) = (Vec::new(), Led::default());
-        if !source.is_deleting() && !self.is_copy(source) {
-            rules = self.book.rules_for(at.workspace(), &tree);
-            led = self.index.lock().followers.of(key);
-        }
-        if rules.is_empty() && led.0.is_empty() {
-            return self.withdraw(at, source).await;
-        }
+        let (mut rules, mut led, mut left) = (Vec::new(), Led::default(), None);
         let place = self.record_of(at.workspace(), source.uid())?;
         let written = self.client.get(&place).await?;
+        if !source.is_deleting() && !self.is_copy(source) {
+            rules = self.book.rules_for(at.workspace(), &tree, written.as_ref());
+            led = self.index.lock().followers.of(key);
+            left = written.as_ref().and_then(|record| record::left(record, |home, cell| self.has_cell(home, cell)));
+        }
+        if rules.is_empty() && led.0.is_empty() {
+            return match left {
+                Some(left) => self.write(&place, written.as_ref(), &left).await,
+                None => self.withdraw(at, source).await,
+            };
+        }
         let interpreter = self.book.interpreter(at.workspace(), &Kind::of(&tree));
         let asked = self.asked(at, &tree, &rules, &interpreter, written.as_ref())?;
-        let copies = self.copies(at.workspace(), source.uid(), &rules, written.as_ref()).await?;
+        let copies = self.copies((at.workspace(), source.uid()), &rules, &interpreter, written.as_ref()).await?;
         let decided = self.decide(at, &tree, &rules, &asked, &led.0, (written.as_ref(), &copies));
         let somewhere = decided.iter().any(|decided| !decided.outcome.placement.targets.is_empty());
         if somewhere && self.hold(at, source).await? == Changed::Meanwhile {
@@ -178,7 +185,7 @@ impl Scheduler {
         let how = How {
             names,
             rules: &rules,
-            manner: led.1.filter(|_| rules.is_empty()).unwrap_or_else(|| Manner::of(&rules)),
+            manner: led.1.filter(|_| rules.is_empty()).map_or_else(|| Manner::of(&rules), Manner::following),
             references: asked.references,
             interpreter: &interpreter,
             evicted: written.as_ref().is_some_and(record::says_evictions),
@@ -197,9 +204,9 @@ impl Scheduler {
     /// How copies are doing, by the workspace of their cells, where that matters.
     async fn copies(
         &self,
-        workspace: &Workspace,
-        uid: &str,
+        (workspace, uid): (&Workspace, &str),
         rules: &[Bound],
+        interpreter: &Interpreter,
         written: Option<&Object>,
     ) -> Result<Copies, ApiError> {
         let mut copies = Copies::default();
@@ -219,7 +226,7 @@ impl Scheduler {
             let place = self.client.at(COPIES, workspace, None)?.object(&name);
             let Some(copy) = self.client.get(&place).await? else { continue };
             let of_home = copies.entry(Workspace::new(word("workspace"))).or_default();
-            of_home.insert(word("name").to_owned(), copied(&copy, record));
+            of_home.insert(word("name").to_owned(), copied(&copy, record, interpreter));
         }
         Ok(copies)
     }
@@ -297,6 +304,12 @@ impl Scheduler {
             Decided { home: home.clone(), outcome }
         };
         homes.into_iter().map(decide).collect()
+    }
+
+    /// Whether there is such a cell, and it is not about to go.
+    fn has_cell(&self, home: &Workspace, name: &str) -> bool {
+        let cells = self.index.lock().cells_of(home);
+        cells.iter().any(|cell| cell.name == name && !cell.leaving)
     }
 
     fn record_of(&self, workspace: &Workspace, uid: &str) -> Result<ObjectRef, ApiError> {

@@ -5,7 +5,7 @@ use crate::apis::definitions::RESCHEDULE;
 use crate::apis::fnv;
 use crate::apis::interpret::Interpreter;
 use crate::scheduler::evict::{Eviction, Outcome, Why};
-use crate::scheduler::rule::{Namespaces, Purge, Rule, Strangers};
+use crate::scheduler::rule::{Namespaces, Purge, Release, Rule, Strangers, Suspension};
 use crate::scheduler::{Because, Before, Target, Terms};
 use apiserver::object::{Object, timestamp};
 use apiserver::place::{ObjectRef, Workspace};
@@ -19,26 +19,79 @@ const REFUSED_MAX: usize = 20;
 /// Cells that are named in a column.
 const NAMED_MAX: usize = 5;
 
-/// In what manner copies are in cells, as far as those who follow each other have to agree about it.
+/// What keeps copies in their cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hold {
+    /// Rules, or others who refer to the object: copies go with them.
+    #[default]
+    Rules,
+    /// Rules; copies stay when these speak for the object no longer.
+    Lasting,
+    /// Nobody speaks for the object any more, and copies stay as they are.
+    Left,
+}
+
+impl Hold {
+    const ALL: [(Self, &'static str); 3] = [(Self::Rules, "Rules"), (Self::Lasting, "Lasting"), (Self::Left, "Left")];
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(hold, _)| *hold == self).map_or("", |(_, name)| name)
+    }
+
+    fn named(name: &str) -> Self {
+        Self::ALL.iter().find(|(_, known)| *known == name).map_or(Self::Rules, |(hold, _)| *hold)
+    }
+}
+
+/// In what manner copies are in cells, as far as that has to be known when no rule says it: of what follows others, and of
+/// what nobody speaks for any more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manner {
     pub namespaces: Namespaces,
     pub strangers: Strangers,
     /// Whether cells get to see the status of the source.
     pub status_down: bool,
+    pub hold: Hold,
+    /// Copies stay when the object is deleted.
+    pub preserve: bool,
 }
 
 impl Manner {
     pub(super) fn of(rules: &[Rule]) -> Self {
         let terms = Terms::of(rules);
-        Self { namespaces: terms.namespaces, strangers: terms.strangers, status_down: terms.status_down }
+        Self {
+            namespaces: terms.namespaces,
+            strangers: terms.strangers,
+            status_down: terms.status_down,
+            hold: if terms.release == Release::Leave { Hold::Lasting } else { Hold::Rules },
+            preserve: terms.preserve_on_deletion,
+        }
+    }
+
+    /// Of what is only where it is because of somebody else.
+    pub(super) fn following(self) -> Self {
+        Self { hold: Hold::Rules, preserve: false, ..self }
+    }
+
+    /// On what terms copies are there, beside what rules say.
+    pub fn terms(self, rules: &[Rule]) -> Terms {
+        let said = Terms { namespaces: self.namespaces, strangers: self.strangers, ..Terms::of(rules) };
+        // Whether or not that was written down yet.
+        if self.hold != Hold::Rules && rules.is_empty() {
+            return Terms { preserve_on_deletion: self.preserve, suspended: Suspension::Everywhere, ..said };
+        }
+        said
     }
 
     fn told(self) -> Value {
         let namespaces = if self.namespaces == Namespaces::Same { "Same" } else { "ByUid" };
         let strangers = if self.strangers == Strangers::Adopt { "Adopt" } else { "Leave" };
         let status = if self.status_down { "Down" } else { "Up" };
-        json!({ "namespaces": namespaces, "strangers": strangers, "status": status })
+        let deletion = if self.preserve { "Preserve" } else { "Withdraw" };
+        json!({
+            "namespaces": namespaces, "strangers": strangers, "status": status, "hold": self.hold.name(),
+            "deletion": deletion,
+        })
     }
 }
 
@@ -49,6 +102,8 @@ pub fn manner_of(record: &Object) -> Manner {
         namespaces: if says("namespaces", "Same") { Namespaces::Same } else { Namespaces::ByUid },
         strangers: if says("strangers", "Adopt") { Strangers::Adopt } else { Strangers::Leave },
         status_down: says("status", "Down"),
+        hold: Hold::named(record.text(&["spec", "manner", "hold"])),
+        preserve: says("deletion", "Preserve"),
     }
 }
 
@@ -128,6 +183,34 @@ pub(super) fn withdrawn(record: &Object) -> Value {
         spec["evictions"] = json!([]);
     }
     json!({ "spec": spec, "status": status })
+}
+
+/// The rules of a workspace that spoke for the object when it was decided about last.
+pub fn rules_of<'a>(record: &'a Object, home: &'a Workspace) -> impl Iterator<Item = &'a str> {
+    let here = record.items(&["spec", "rules"]).filter(|rule| rule["workspace"] == home.as_str());
+    here.filter_map(|rule| rule["name"].as_str())
+}
+
+/// Nobody speaks for the object any more, and its copies stay as they are, in those cells that do. `None` if that is
+/// not what its last rules said, or there is none.
+pub(super) fn left(record: &Object, is_there: impl Fn(&Workspace, &str) -> bool) -> Option<Value> {
+    let manner = manner_of(record);
+    let stays = |cell: &&Value| {
+        let word = |key: &str| cell[key].as_str().unwrap_or_default();
+        is_there(&Workspace::new(word("workspace")), word("name"))
+    };
+    let cells: Vec<Value> = record.items(&["spec", "cells"]).filter(stays).cloned().collect();
+    if manner.hold == Hold::Rules || cells.is_empty() {
+        return None;
+    }
+    let mut spec = record.get("spec").cloned()?;
+    let status = json!({ "where": told(&cells), "refused": [], "refusals": 0, "troubles": [] });
+    let hold = Manner { hold: Hold::Left, ..manner };
+    (spec["cells"], spec["rules"], spec["manner"]) = (json!(cells), json!([]), hold.told());
+    if says_evictions(record) {
+        spec["evictions"] = json!([]);
+    }
+    Some(json!({ "spec": spec, "status": status }))
 }
 
 /// The names of cells as a column shows them: a column is one text.
@@ -303,5 +386,33 @@ mod tests {
         assert_eq!(told(&cells(2)), "c0,c1");
         assert_eq!(told(&cells(5)), "c0,c1,c2,c3,c4");
         assert_eq!(told(&cells(100)), "c0,c1,c2,c3,c4,+95");
+    }
+
+    #[test]
+    fn copies_stay_when_the_last_rule_that_spoke_for_them_said_so() {
+        let cell = |name: &str| json!({ "workspace": "w", "name": name, "because": ["rule n/p"] });
+        let record = |hold: &str| {
+            let manner = json!({ "namespaces": "Same", "hold": hold, "deletion": "Preserve" });
+            let rules = json!([{ "workspace": "w", "name": "n/p" }, { "workspace": "root", "name": "other" }]);
+            let spec = json!({ "cells": [cell("a"), cell("b")], "rules": rules, "manner": manner, "terms": "t" });
+            Object::try_from(json!({ "metadata": { "name": "u" }, "spec": spec, "status": { "where": "a,b" } }))
+                .unwrap()
+        };
+        let (lasting, workspace) = (record("Lasting"), Workspace::new("w"));
+        assert_eq!(rules_of(&lasting, &workspace).collect::<Vec<_>>(), ["n/p"]);
+        assert_eq!(left(&record("Rules"), |_, _| true), None);
+        assert_eq!(left(&lasting, |_, _| false), None, "there is nowhere to stay");
+        let kept = left(&lasting, |_, cell| cell == "b").unwrap();
+        assert_eq!((&kept["spec"]["cells"], &kept["spec"]["rules"]), (&json!([cell("b")]), &json!([])));
+        assert_eq!((&kept["status"]["where"], &kept["spec"]["terms"]), (&json!("b"), &json!("t")));
+        let kept = Object::try_from(json!({ "metadata": {}, "spec": kept["spec"], "status": kept["status"] })).unwrap();
+        assert!(says(&kept, &left(&kept, |_, _| true).unwrap()), "nothing is written twice");
+        let terms = manner_of(&kept).terms(&[]);
+        assert!(terms.is_suspended_in("b") && terms.preserve_on_deletion && terms.namespaces == Namespaces::Same);
+        let rules = [Rule::default()];
+        assert!(!manner_of(&lasting).terms(&rules).is_suspended_in("b"), "somebody speaks for it");
+        assert!(manner_of(&lasting).terms(&[]).is_suspended_in("b"), "nobody does, which is not written down yet");
+        assert!(!manner_of(&record("Rules")).terms(&[]).is_suspended_in("b"), "it follows somebody");
+        assert_eq!(manner_of(&lasting).following().hold, Hold::Rules, "what follows goes when nobody refers to it");
     }
 }

@@ -3,6 +3,7 @@
 use super::book::{Concern, Rulebook};
 use super::follow;
 use super::index::{CellChange, Index};
+use super::record::{Hold, manner_of};
 use super::tally::RuleId;
 use crate::apis::change;
 use crate::apis::definitions::{CELLS, COPIES, GROUP, PLACEMENTS};
@@ -152,8 +153,9 @@ impl Everything {
             // While everything is told anew, every object is looked at anyway.
             CellChange::Anything if self.draft.is_some() => Vec::new(),
             CellChange::Anything => {
+                let left = index.left();
                 drop(index);
-                self.expand(workspace, &self.book.concerns_of(workspace))
+                self.expand(workspace, &self.book.concerns_of(workspace)).into_iter().chain(left).collect()
             }
         }
     }
@@ -168,8 +170,10 @@ impl Everything {
         let minds =
             record.as_ref().is_some_and(|record| record.pointer(&["spec", "minds"]) == Some(&Value::Bool(true)));
         let is_short = record.as_ref().is_some_and(|record| record.items(&["status", "troubles"]).any(is_short));
+        let is_left = record.as_ref().is_some_and(|record| manner_of(record).hold == Hold::Left);
         let mut index = self.learning();
         index.learn_short(&source, is_short);
+        index.learn_left(&source, is_left);
         index.learn_minding(uid, minds);
         index.learn_placement(&source, uid, seen.now.is_some());
         let id = (workspace.clone(), uid.to_owned());

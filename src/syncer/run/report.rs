@@ -30,6 +30,9 @@ const PLACED: &str = "Placed";
 /// The same: whether scripts make a status of what its cells say.
 const INTERPRETED: &str = "Interpreted";
 
+/// The same: whether all that its rules say is acted upon.
+const HEEDED: &str = "Heeded";
+
 const EVENTS: (&str, &str, &str) = ("", "v1", "events");
 
 /// The workspace of a source and its UID.
@@ -94,10 +97,12 @@ impl Reporter {
     async fn tell(&self, at: &ObjectRef, source: Object, placement: &Object) -> Result<(), ApiError> {
         let cells = self.said(at.workspace(), source.uid(), placement)?;
         let tree = Value::from(source);
-        let rules: Vec<_> = self.book.rules_for(at.workspace(), &tree).into_iter().map(|bound| bound.rule).collect();
+        let rules: Vec<_> =
+            self.book.rules_for(at.workspace(), &tree, Some(placement)).into_iter().map(|bound| bound.rule).collect();
         let terms = Terms::of(&rules);
         let now = timestamp(self.client.ambient().now());
-        let (now, ours) = (now.as_str().unwrap_or_default(), BTreeSet::from([PLACED, INTERPRETED].map(str::to_owned)));
+        let (now, ours) =
+            (now.as_str().unwrap_or_default(), BTreeSet::from([PLACED, INTERPRETED, HEEDED].map(str::to_owned)));
         let interpreter = self.book.interpreter(at.workspace(), &Kind::of(&tree));
         let manner = Manner { up: &terms.status_up, ours: &ours, now, interpreter: &interpreter };
         let before = tree.get("status").cloned().unwrap_or_else(|| json!({}));
@@ -106,6 +111,7 @@ impl Reporter {
         let mut status = reduced.unwrap_or_else(|_: InterpretError| before.clone());
         placed(&mut status, placement, now);
         interpreted(&mut status, wrong, now);
+        heeded(&mut status, terms.unheeded_in_words(), now);
         if status == before {
             return Ok(());
         }
@@ -177,6 +183,12 @@ fn placed(status: &mut Value, placement: &Object, now: &str) {
 fn interpreted(status: &mut Value, wrong: Option<String>, now: &str) {
     let trouble = wrong.map(|why| (json!("CannotInterpret"), json!(why)));
     tell_trouble(status, INTERPRETED, trouble, "its status is made by the scripts of its kind", now);
+}
+
+/// The same of what rules say.
+fn heeded(status: &mut Value, unheeded: Option<String>, now: &str) {
+    let trouble = unheeded.map(|fields| (json!("NotActedUpon"), json!(fields)));
+    tell_trouble(status, HEEDED, trouble, "everything that its rules say is acted upon", now);
 }
 
 /// A condition that is there from the first trouble on.

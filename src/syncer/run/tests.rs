@@ -44,7 +44,7 @@ impl Rulebook for Empty {
     fn concerns_of(&self, _: &Workspace) -> Concern {
         Concern::default()
     }
-    fn rules_for(&self, _: &Workspace, _: &Value) -> Vec<Bound> {
+    fn rules_for(&self, _: &Workspace, _: &Value, _: Option<&Object>) -> Vec<Bound> {
         Vec::new()
     }
     fn interpreter(&self, _: &Workspace, _: &Kind) -> Interpreter {

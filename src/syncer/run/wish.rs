@@ -128,7 +128,9 @@ impl Wishes {
         wish.first_gone = records::first_gone(&recipe.decision).filter(|first| first != cell).collect();
         wish.decided = (!evictions.is_empty()).then(|| recipe.decision.generation());
         // A definition that is there already, whoever brought it, is as good.
-        wish.tolerates_strangers = is_definition(&wish.place.resource) && recipe.only_follows_to(cell);
+        // So is a namespace: what goes into it does not mind.
+        wish.tolerates_strangers =
+            is_namespace(&wish.place.resource) || (is_definition(&wish.place.resource) && recipe.only_follows_to(cell));
         Ok(Some(wish))
     }
 
@@ -175,10 +177,9 @@ impl Wishes {
 
     /// On what terms an object is in cells: those of its rules, or of whoever it follows.
     fn terms(&self, workspace: &Workspace, source: &Value, placement: &Object) -> Terms {
-        let rules = self.book.rules_for(workspace, source);
+        let rules = self.book.rules_for(workspace, source, Some(placement));
         let rules: Vec<_> = rules.into_iter().map(|bound| bound.rule).collect();
-        let manner = manner_of(placement);
-        Terms { namespaces: manner.namespaces, strangers: manner.strangers, ..Terms::of(&rules) }
+        manner_of(placement).terms(&rules)
     }
 
     /// The source and its resource in a version that the cell serves and this server knows; or what is missing.
@@ -361,6 +362,10 @@ fn in_cells(resource: &ResourceDef) -> CellResource {
 
 pub(super) fn is_definition(resource: &CellResource) -> bool {
     resource.group == "apiextensions.k8s.io" && resource.plural == "customresourcedefinitions"
+}
+
+fn is_namespace(resource: &CellResource) -> bool {
+    resource.group.is_empty() && resource.plural == "namespaces"
 }
 
 pub(super) fn namespace_place(name: &str) -> CellPlace {

@@ -187,7 +187,7 @@ impl Worker {
         }
         if let (Known::Present(actual), Some(wish)) = (known, wish)
             && !found
-            && !wish.suspended
+            && (!wish.suspended || was_sent(record, actual))
         {
             let told = match self.told(record, wish, actual).await {
                 Ok(told) => told,
@@ -218,6 +218,10 @@ impl Worker {
             "cellGeneration": actual.generation, "applied": "True", "reason": "", "message": "",
             "preserve": wish.preserve, "decided": wish.decided,
         });
+        // What was sent last is there still, and not what would be sent now.
+        if let Some(fields) = status.as_object_mut().filter(|_| wish.suspended) {
+            fields.retain(|key, _| ["uid", "cellGeneration"].contains(&key.as_str()));
+        }
         let now = timestamp(self.client.ambient().now());
         told.add_to(&mut status, record.text(&["status", "health"]), &now);
         status
@@ -440,4 +444,9 @@ fn recorded(record: &Object, wish: Option<&Wish>) -> Recorded {
         elsewhere,
         going: record.is_deleting(),
     }
+}
+
+/// Whether an object of the cell is the one that was sent there.
+fn was_sent(record: &Object, actual: &Actual) -> bool {
+    !record.text(&["status", "hash"]).is_empty() && record.text(&["status", "uid"]) == actual.uid
 }

@@ -53,3 +53,18 @@ fn a_cell_sees_the_status_of_the_source_if_the_rule_says_so() {
     assert_eq!(rendered(&deployment(), &[], &terms).unwrap().status, Some(json!({"replicas": 5})));
     assert_eq!(rendered(&deployment(), &[], &Terms::default()).unwrap().status, None);
 }
+
+#[test]
+fn an_override_finds_a_place_for_labels_and_annotations() {
+    use crate::scheduler::affinity::Affinity;
+    use crate::scheduler::change::{Change, FieldChange, Operation, Override};
+    let add = |path: &str| {
+        let (path, value) = (path.to_owned(), json!("b"));
+        Change::Field(FieldChange { path, operation: Operation::Add, value })
+    };
+    let changes = vec![add("/metadata/annotations/a"), add("/metadata/labels/a")];
+    let terms = Terms { overrides: vec![Override { cells: Affinity::default(), changes }], ..Terms::default() };
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bare"}});
+    let copy = rendered(&map, &[target("m1", None)], &terms).unwrap().object;
+    assert_eq!((&copy["metadata"]["annotations"]["a"], &copy["metadata"]["labels"]["a"]), (&json!("b"), &json!("b")));
+}

@@ -31,10 +31,11 @@ fn policies(lines: &[&str]) -> Vec<Policy> {
 #[track_caller]
 fn check(lines: &[&str], claimed: Option<&str>, expect: Option<&str>) {
     let policies = policies(lines);
-    let found = claim(&nginx(), &policies, claimed).map(|policy| policy.rule.name.as_str());
+    let held: Vec<&str> = claimed.into_iter().chain(["another/rule"]).collect();
+    let found = claim(&nginx(), policies.iter(), &held).map(|policy| policy.rule.name.as_str());
     assert_eq!(found, expect);
     let reversed: Vec<Policy> = policies.into_iter().rev().collect();
-    assert_eq!(claim(&nginx(), &reversed, claimed).map(|policy| policy.rule.name.as_str()), expect, "reversed");
+    assert_eq!(claim(&nginx(), reversed.iter(), &held).map(|policy| policy.rule.name.as_str()), expect, "reversed");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn the_loosest_of_the_cluster_comes_first_and_the_closest_of_the_namespace_last(
         overriding(None, "cluster-all", Value::Null, nothing()),
         overriding(None, "cluster-other", deployment(json!({"name": "other"})), nothing()),
     ];
-    let names: Vec<&str> = concerning(&nginx(), &policies).iter().map(|policy| policy.name.as_str()).collect();
+    let names: Vec<&str> = concerning(&nginx(), policies.iter()).iter().map(|policy| policy.name.as_str()).collect();
     assert_eq!(names, ["cluster-all", "cluster-named", "a-all", "b-all", "labels", "named"]);
 }
 

@@ -1,6 +1,7 @@
 //! What policies compile to.
 
 use super::*;
+use crate::scheduler::Terms;
 use crate::scheduler::affinity::Field;
 use crate::scheduler::rule::Division;
 use crate::scheduler::rule::NothingFits;
@@ -104,6 +105,24 @@ fn the_other_terms_of_a_policy_are_read() {
     let application = policy.rule.failover.application.unwrap();
     assert_eq!((application.toleration_seconds, application.purge), (300, Purge::Never));
     assert_eq!(policy.rule.failover.cell.unwrap().purge, Purge::Directly);
+}
+
+#[test]
+fn what_is_set_and_not_acted_upon_is_named() {
+    let affinity = json!({"affinity": {"groupByLabelKey": "app"}});
+    let mut object = propagation(json!({"workloadAffinity": affinity}));
+    object["spec"]["schedulePriority"] =
+        json!({"priorityClassSource": "KubePriorityClass", "priorityClassName": "high"});
+    object["spec"]["association"] = json!(true);
+    let terms = Terms::of(&[policy(&object).rule]);
+    assert_eq!(
+        terms.unheeded_in_words().unwrap(),
+        "rule default/nginx-propagation sets spec.association, spec.placement.workloadAffinity, spec.schedulePriority, \
+         which is not acted upon"
+    );
+    let mut object = propagation(json!({}));
+    object["spec"]["association"] = json!(false);
+    assert_eq!(Terms::of(&[policy(&object).rule]).unheeded_in_words(), None);
 }
 
 #[test]

@@ -13,7 +13,9 @@ fn report(cell: &str, applied: bool) -> Report {
     let message = if applied { "" } else { "already exists" }.to_owned();
     let status = applied.then(|| json!({"replicas": 1}));
     let (health, since) = (Health::Healthy, THEN.to_owned());
-    Report { cell: cell.to_owned(), applied, message, status, health, since, suspended: false }
+    let (suspended, pending, adopts, preserved) = (false, false, false, false);
+    let (cell, generations) = (cell.to_owned(), (3, 2));
+    Report { cell, applied, message, status, health, since, suspended, pending, adopts, preserved, generations }
 }
 
 /// The binding of `nginx` on members 1 and 2.
@@ -58,7 +60,8 @@ fn a_binding_shows_where_an_object_is_and_how_it_is_there() {
     assert_eq!(condition(&shown, "FullyApplied"), ("True", "FullyAppliedSuccess"));
     assert_eq!(
         shown["status"]["aggregatedStatus"][0],
-        json!({"clusterName": "member1", "applied": true, "health": "Healthy", "status": {"replicas": 1}})
+        json!({"clusterName": "member1", "applied": true, "health": "Healthy",
+            "status": {"replicas": 1, "generation": 3, "resourceTemplateGeneration": 2}})
     );
     accepts(&definitions::definitions(), &shown);
 }
@@ -69,7 +72,7 @@ fn what_could_not_be_applied_says_why() {
     assert_eq!(condition(&shown, "FullyApplied"), ("False", "FullyAppliedFailed"));
     assert_eq!(
         shown["status"]["aggregatedStatus"][1],
-        json!({"clusterName": "member2", "applied": false, "health": "Unknown", "appliedMessage": "already exists"})
+        json!({"clusterName": "member2", "health": "Unknown", "appliedMessage": "already exists"})
     );
 }
 
@@ -81,6 +84,15 @@ fn what_fits_nowhere_says_why_cluster_by_cluster() {
     assert!(message.ends_with("(member1: the rule names other cells)"), "{message}");
     let divided = json!({"replicaScheduling": {"replicaDivisionPreference": "Aggregated"}});
     assert_eq!(condition(&bound(divided, &["member1"], &[]), "Scheduled"), ("False", "Unschedulable"));
+}
+
+#[test]
+fn a_binding_says_what_its_policy_sets_in_vain() {
+    let affinity = json!({"antiAffinity": {"groupByLabelKey": "app"}});
+    let shown = bound(json!({"workloadAffinity": affinity}), &["member1"], &[]);
+    assert_eq!(condition(&shown, "Heeded"), ("False", "NotActedUpon"));
+    assert_eq!(condition(&shown, "Scheduled"), ("True", "Success"), "it is placed all the same");
+    accepts(&definitions::definitions(), &shown);
 }
 
 #[test]
@@ -115,9 +127,15 @@ fn a_work_shows_what_a_member_should_hold() {
     assert_eq!(condition(&shown, "Dispatching"), ("True", "Dispatching"));
     assert_eq!(shown["status"]["manifestStatuses"][0]["identifier"]["resource"], "deployments");
     accepts(&definitions::definitions(), &shown);
-    let suspended = Report { suspended: true, ..report("member1", false) };
+    assert_eq!(shown["spec"]["suspendDispatching"], false);
+    let suspended = Report { suspended: true, adopts: true, preserved: true, ..report("member1", false) };
     let shown = work(&nginx(), &nginx(), "deployments", &suspended);
     assert_eq!(condition(&shown, "Dispatching"), ("False", "SuspendDispatching"));
+    assert_eq!(shown["spec"]["preserveResourcesOnDeletion"], true);
+    assert_eq!(shown["metadata"]["annotations"]["work.karmada.io/conflict-resolution"], "overwrite");
+    let waiting = Report { pending: true, ..suspended.clone() };
+    let told = work(&nginx(), &nginx(), "deployments", &waiting)["status"].clone();
+    assert_eq!((told["conditions"].as_array().unwrap().len(), told.get("manifestStatuses")), (1, None));
     assert_eq!(condition(&shown, "Applied"), ("False", "AppliedFailed"));
 }
 
