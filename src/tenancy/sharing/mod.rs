@@ -19,6 +19,7 @@ mod export;
 mod forecast;
 mod identities;
 mod judge;
+mod migration;
 mod policy;
 mod schema;
 pub(super) mod schemas;
