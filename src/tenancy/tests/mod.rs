@@ -1,6 +1,7 @@
 //! Workspaces on a server in memory. Tests wait by watching until something is so.
 
 mod content;
+mod copies;
 mod everywhere;
 mod evolution;
 mod homes;
