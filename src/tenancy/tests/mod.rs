@@ -311,15 +311,17 @@ async fn a_workspace_that_cannot_go_says_what_is_in_the_way() {
     let stop = CancellationToken::new();
     let running = tokio::spawn(departure::controller(&world.client).run(stop.clone()));
     world.make(ROOT, "acme").await;
+    world.make("root:acme", "team").await;
     let stuck = json!({ "metadata": { "name": "stuck", "finalizers": ["example.com/never"] } });
-    let stuck = world.put(CONFIG_MAPS, "root:acme", Some("default"), stuck).await;
+    let stuck = world.put(CONFIG_MAPS, "root:acme:team", Some("default"), stuck).await;
     let at = world.at(WORKSPACES, ROOT, None, "acme");
     world.client.delete(&at, &DeleteOptions::default()).await.unwrap();
     let told = |found: Option<&Object>| {
         let mut conditions = found.unwrap().items(&["status", "conditions"]);
         conditions.any(|condition| {
             let message = condition["message"].as_str().unwrap_or_default();
-            message.contains("configmaps default/stuck (example.com/never)")
+            message.contains("workspaces.tenancy.kcp.io team (core.kcp.io/logicalcluster: ")
+                && message.contains("configmaps default/stuck (example.com/never)")
         })
     };
     world.until(&at, told).await;
