@@ -139,7 +139,8 @@ async fn a_workspace_is_found_by_its_path_its_id_and_below_any_other() {
     assert_eq!(team.text(&["spec", "type", "name"]), "universal");
     assert_eq!(world.finder.find(None), Some(Workspace::new(HOME)));
     assert_eq!(world.find("root:default"), Some(Workspace::new(HOME)));
-    for unknown in ["root:team", "acme", "root:acme:team:x", "root:acme/team", "*", ""] {
+    assert_eq!(world.find("root%3Aacme%3ateam"), id(&team));
+    for unknown in ["root:team", "acme", "root:acme:team:x", "root:acme/team", "root:acm%65", "*", ""] {
         assert_eq!(world.find(unknown), None, "{unknown}");
     }
 }
