@@ -7,7 +7,7 @@ use crate::catalog::{Catalog, Defined, ResourceDef};
 use crate::custom::Elsewhere;
 use crate::error::ApiError;
 use crate::keyspace;
-use crate::object::Object;
+use crate::object::{Object, draft};
 use crate::options::{DeleteOptions, FieldValidation, ListOptions, WriteOptions};
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::resources::{Create, Deleted, PatchBody, PatchKind, Resources};
@@ -17,7 +17,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use std::iter::Peekable;
 use std::sync::Arc;
-use storage::{Change, Entry, Expect, KeyRange, ReadError, Revision, Scan, Txn, Watcher};
+use storage::{Change, CommitError, Entry, Expect, KeyRange, ReadError, Revision, Scan, Txn, Watcher};
 
 /// Acts as one part of the server. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -211,8 +211,22 @@ impl Client {
     pub async fn remove(&self, at: &ObjectRef, object: &Object) -> Result<(), ApiError> {
         let read = object.resource_version().parse().map(Revision).unwrap_or_default();
         let key = keyspace::key(at)?;
-        let txn = Txn::new().expect(key.clone(), Expect::At(read)).delete(key);
-        self.resources.store().commit(txn).await.map(drop).map_err(ApiError::from)
+        self.replaced(at, Txn::remove(key, read)).await
+    }
+
+    /// Writes an object in place of the one that it was read from, and asks nobody: for what no path leads to.
+    pub async fn overwrite(&self, at: &ObjectRef, object: Object) -> Result<(), ApiError> {
+        let read = object.resource_version().parse().map(Revision).unwrap_or_default();
+        let key = keyspace::key(at)?;
+        self.replaced(at, Txn::replace(key, read, draft(object))).await
+    }
+
+    /// Commits what depends on an object being as it was read.
+    async fn replaced(&self, at: &ObjectRef, txn: Txn) -> Result<(), ApiError> {
+        match self.resources.store().commit(txn).await {
+            Err(CommitError::Conflict { .. }) => Err(ApiError::modified(at)),
+            committed => committed.map(drop).map_err(ApiError::from),
+        }
     }
 
     /// Takes entries away that nobody holds, as they are, all or none, and asks nobody: for those who let a whole

@@ -27,6 +27,9 @@ const SEEN_AT_ONCE: usize = 2_000;
 /// Objects that are named when a workspace cannot go.
 const NAMED_MAX: usize = 10;
 
+/// Letters of what a workspace says that is told of it in another one: they are in each other to any depth.
+const BECAUSE_MAX: usize = 1_000;
+
 /// How soon a workspace that waits for somebody else is looked at again although nothing changed in it.
 const WAIT: Duration = Duration::from_secs(30);
 
@@ -112,6 +115,8 @@ struct Held {
     at: ObjectRef,
     going: bool,
     finalizers: Vec<String>,
+    /// What it says itself of what is in its way: a workspace in the workspace is emptied like this one.
+    because: Option<String>,
 }
 
 impl Reconciler for Departure {
@@ -256,7 +261,8 @@ fn describe(content: &Content) -> String {
     let named = content.held.iter().take(NAMED_MAX).map(|held| {
         let place = held.at.namespace().map(|namespace| format!("{namespace}/")).unwrap_or_default();
         let (what, name) = (held.at.resource().qualified(), &held.at.name);
-        format!("{what} {place}{name} ({})", held.finalizers.join(", "))
+        let because = held.because.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        format!("{what} {place}{name} ({}{because})", held.finalizers.join(", "))
     });
     let mut message = format!("Some objects are held by finalizers: {}", named.collect::<Vec<_>>().join("; "));
     let more = content.held.len().saturating_sub(NAMED_MAX);
@@ -277,7 +283,16 @@ fn held(entry: &Entry, place: &Collection) -> Option<Held> {
     let parts = keyspace::parse(&entry.key)?;
     let namespace = parts.namespace.map(str::to_owned);
     let at = Collection { namespace, ..place.clone() }.object(parts.name);
-    Some(Held { at, going: metadata.contains_key("deletionTimestamp"), finalizers })
+    let because = (&*place.resource.group, &*place.resource.plural) == (WORKSPACES.0, WORKSPACES.2);
+    let because = because.then(|| in_its_way(Peek::new(&entry.version))).flatten();
+    Some(Held { at, going: metadata.contains_key("deletionTimestamp"), finalizers, because })
+}
+
+/// What a workspace says that is to go and cannot, as far as there is room for it.
+fn in_its_way(workspace: Peek<'_>) -> Option<String> {
+    let conditions: Vec<Value> = workspace.value(&["status", "conditions"])?;
+    let said = conditions.iter().find(|found| found["type"] == CONTENT_DELETED && found["status"] == "False")?;
+    Some(said["message"].as_str()?.chars().take(BECAUSE_MAX).collect())
 }
 
 fn is_itself(resource: &Arc<ResourceDef>) -> bool {

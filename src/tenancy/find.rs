@@ -49,7 +49,7 @@ impl Finder {
 
 impl FindWorkspace for Finder {
     fn find(&self, path: Option<&str>) -> Option<Workspace> {
-        match path {
+        match path.map(path::in_url).as_deref() {
             None => Some(Workspace::new(HOME)),
             Some(SYSTEM_ADMIN) => Some(Workspace::new(ROOT)),
             Some(path) => path::resolve(path, self).map(|id| Workspace::new(&id)),

@@ -36,7 +36,7 @@ mod words;
 
 pub use birth::Tenancy;
 pub use find::Finder;
-pub use sharing::bindings;
+pub use sharing::{bindings, copies};
 pub use words::{HOME, ROOT};
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::words::USERS;
 use sha2::{Digest, Sha224};
+use std::borrow::Cow;
 
 /// Longer paths are nobody's: each part is a look at the store.
 const PARTS_MAX: usize = 32;
@@ -58,6 +59,11 @@ pub fn onto(part: &str) -> &str {
     if part.eq_ignore_ascii_case("%2A") { "*" } else { part }
 }
 
+/// A path as it is written in a URL: some clients write colons as `%3A`, and nothing else in a path needs that.
+pub fn in_url(path: &str) -> Cow<'_, str> {
+    if path.contains('%') { path.replace("%3A", ":").replace("%3a", ":").into() } else { path.into() }
+}
+
 /// A DNS label: what workspaces are called, and what ids look like.
 pub fn is_name(text: &str) -> bool {
     let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
@@ -80,6 +86,15 @@ mod tests {
         fn child(&self, parent: &str, name: &str) -> Option<String> {
             let found = self.0.iter().find(|(above, known, _)| (*above, *known) == (parent, name));
             found.map(|(_, _, id)| (*id).to_owned())
+        }
+    }
+
+    #[test]
+    fn colons_may_be_escaped_and_nothing_else() {
+        for (written, meant) in
+            [("root%3Aa%3ab", "root:a:b"), ("root:a", "root:a"), ("r%6Fot", "r%6Fot"), ("%253A", "%253A")]
+        {
+            assert_eq!(in_url(written), meant);
         }
     }
 

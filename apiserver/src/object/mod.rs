@@ -85,6 +85,10 @@ impl Object {
         child(self.metadata_mut(), "annotations").insert(name.to_owned(), value.into());
     }
 
+    pub fn unset_annotation(&mut self, name: &str) {
+        child(self.metadata_mut(), "annotations").remove(name);
+    }
+
     pub fn text(&self, path: &[&str]) -> &str {
         self.pointer(path).and_then(Value::as_str).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
 //! The one loop that reads an object, decides what it should become, and commits that if nobody was faster.
 
-use super::versions::check_readable;
+use super::versions::{check_readable, is_kept_in_another};
 use super::write::How;
 use super::{Found, Resources, parse};
 use crate::allocate::Beside;
@@ -71,6 +71,10 @@ impl Resources {
         let key = keyspace::key(at)?;
         let expected = found.version.modified;
         let (object, beside) = match next {
+            // Nothing changes for anybody; but it is kept in a version that may go.
+            Next::Same if is_kept_in_another(at.resource(), &found.version.value) => {
+                (found.object.clone(), self.moved(at.resource(), at.workspace())?)
+            }
             Next::Same => return Ok(Outcome::Same(found.version.clone())),
             Next::Remove(object) => return self.remove(at, object, expected, dry_run).await,
             Next::Write(object) => (object, self.moved(at.resource(), at.workspace())?),

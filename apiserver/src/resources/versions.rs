@@ -7,7 +7,7 @@ use crate::convert;
 use crate::custom::{ANSWER_COST, Conversion, Conversions, Custom, Failure};
 use crate::error::ApiError;
 use crate::hooks::{Endpoint, conversion};
-use crate::object::Object;
+use crate::object::{Object, Peek};
 use crate::place::{Collection, Workspace};
 use bytes::Bytes;
 use openapi::FieldError;
@@ -20,6 +20,12 @@ const TURN_COST: u64 = 100_000;
 /// What is stored is what is seen.
 fn is_as_stored(resource: &ResourceDef, modified: Revision) -> bool {
     resource.is_storage_version() && resource.custom().is_none_or(|custom| modified > custom.since)
+}
+
+/// A custom resource was stored when its definition wanted it in another version.
+pub(super) fn is_kept_in_another(resource: &ResourceDef, stored: &[u8]) -> bool {
+    let said = || Peek::of(stored).text(&["apiVersion"]).unwrap_or_default().into_owned();
+    resource.custom().is_some() && said().rsplit('/').next() != Some(&*resource.stored.version)
 }
 
 impl Resources {

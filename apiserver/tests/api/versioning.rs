@@ -199,3 +199,31 @@ async fn the_document_of_a_custom_group_says_nothing_but_what_is_defined() {
     assert_eq!(schemas["com.example.pets.v1.Cat"]["x-kubernetes-selectable-fields"], fields);
     assert_eq!(schemas["com.example.pets.v1.CatList"]["x-kubernetes-selectable-fields"], fields);
 }
+
+#[tokio::test]
+async fn whoever_writes_an_object_as_it_is_leaves_it_in_the_version_that_is_stored_now() {
+    let text = json!({ "a": { "type": "string" } });
+    let stage = stage_with(json!([version("v1", true, text.clone()), version("v2", false, text.clone())])).await;
+    let made = make(&stage, "v1", &json!({ "a": "x" })).await.expect(201);
+    let patch = async |line: &str, body: Value| {
+        stage.send_as(&format!("PATCH {line}"), "application/merge-patch+json", body.to_string()).await.expect(200)
+    };
+    let is_same =
+        |one: &Value, other: &Value| one["metadata"]["resourceVersion"] == other["metadata"]["resourceVersion"];
+    let tom = |version: &str| format!("{}/tom", cats(version));
+    assert!(is_same(&patch(&tom("v2"), json!({})).await, &made), "it is stored as it should be");
+    let swapped = json!([version("v1", false, text.clone()), version("v2", true, text.clone())]);
+    let definition = format!("{DEFINITIONS}/cats.pets.example.com");
+    patch(&definition, json!({ "spec": { "versions": swapped } })).await;
+    let moved = patch(&tom("v1"), json!({})).await;
+    assert!(!is_same(&moved, &made) && moved["apiVersion"] == "pets.example.com/v1", "{moved}");
+    assert!(is_same(&patch(&tom("v1"), json!({})).await, &moved), "once is enough");
+    // So a version can go, as it does in Kubernetes.
+    let status = format!("{definition}/status");
+    patch(&status, json!({ "status": { "storedVersions": ["v2"] } })).await;
+    patch(&definition, json!({ "spec": { "versions": [version("v2", true, text)] } })).await;
+    let left = stage.ask(&format!("GET {}", tom("v2"))).await.expect(200);
+    assert_eq!((&left["a"], &left["apiVersion"]), (&json!("x"), &json!("pets.example.com/v2")));
+    let changed = patch(&tom("v2"), json!({ "a": "y" })).await;
+    assert_eq!(changed["a"], "y");
+}

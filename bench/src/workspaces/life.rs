@@ -3,7 +3,7 @@
 use crate::{Plan, SETTLE};
 use bench::client::Client;
 use bench::disk::bytes_under;
-use bench::hammer::{Timings, each};
+use bench::hammer::{Timings, each, steady};
 use bench::peers::{Peer, Server};
 use bench::table::{Aim, Row};
 use http::Method;
@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 pub const CLIENTS: u64 = 32;
 /// Clients whose requests do not wait for each other: how long one takes.
 const FEW_CLIENTS: u64 = 4;
-/// The part of all workspaces that they make.
+/// The part of all workspaces that they make; and as many are made by all clients, but no faster than has to be.
 const BY_FEW: u64 = 10;
+/// How many have to be made in a second.
+const RATE: f64 = 500.0;
 /// Workspaces that share a parent, where they are a tree.
 const SIBLINGS: u64 = 100;
 /// How often a server that gets more and more workspaces is weighed.
@@ -68,8 +70,13 @@ async fn create(client: &Client, worker: u64, parent: &str, name: &str, of: &str
     assert_eq!(made["status"]["phase"], "Ready", "{name} is ready at once");
 }
 
-/// Those whose numbers are in the range, by so many clients.
-async fn create_all(server: &Server, shape: Shape, clients: u64, numbers: Range<u64>) -> Timings {
+/// Those whose numbers are in the range, by so many clients: as fast as they can, or so many in a second.
+async fn create_all(
+    server: &Server,
+    shape: Shape,
+    (clients, rate): (u64, Option<f64>),
+    numbers: Range<u64>,
+) -> Timings {
     let client = server.client(clients).await;
     let count = numbers.end - numbers.start;
     if shape == Shape::Tree {
@@ -77,24 +84,31 @@ async fn create_all(server: &Server, shape: Shape, clients: u64, numbers: Range<
             create(&client, 0, "root", &organization(number), "organization").await;
         }
     }
-    let made = each(clients, count, move |worker, number| {
+    let make = move |worker, number| {
         let (client, number) = (client.clone(), numbers.start + number);
         async move { create(&client, worker, &shape.parent(number), &name(number), "project").await }
-    });
-    made.await
+    };
+    match rate {
+        Some(rate) => steady(clients, count, rate, make).await,
+        None => each(clients, count, make).await,
+    }
 }
 
 pub async fn make(server: &Server, shape: Shape, count: u64) -> Vec<Row> {
     tokio::time::sleep(SETTLE).await;
     let (memory, disk) = (server.rss_bytes().0, bytes_under(&server.data));
-    let by_few = create_all(server, shape, FEW_CLIENTS, 0..count / BY_FEW).await;
-    let timings = create_all(server, shape, CLIENTS, count / BY_FEW..count).await;
+    let part = count / BY_FEW;
+    let by_few = create_all(server, shape, (FEW_CLIENTS, None), 0..part).await;
+    let steadily = create_all(server, shape, (CLIENTS, Some(RATE)), part..2 * part).await;
+    let timings = create_all(server, shape, (CLIENTS, None), 2 * part..count).await;
     tokio::time::sleep(SETTLE).await;
     let each_kb = |bytes: f64| bytes / 1000.0 / count as f64;
     let what = format!("{count} workspaces, {}", if shape == Shape::Flat { "flat" } else { "a tree" });
     vec![
         Row::more(format!("{what}: made by {FEW_CLIENTS}"), by_few.per_second(), "/s").aim(Aim::Above(500.0)),
         Row::less(format!("{what}: made by {FEW_CLIENTS}, p99"), by_few.percentile_ms(99.0), "ms")
+            .aim(Aim::Below(20.0)),
+        Row::less(format!("{what}: made by {CLIENTS}, {RATE} a second, p99"), steadily.percentile_ms(99.0), "ms")
             .aim(Aim::Below(20.0)),
         Row::more(format!("{what}: made by {CLIENTS}"), timings.per_second(), "/s"),
         Row::less(format!("{what}: made by {CLIENTS}, p99"), timings.percentile_ms(99.0), "ms"),
@@ -142,7 +156,7 @@ pub async fn restart(plan: &Plan) -> Vec<Row> {
     let mut rows = vec![weight(&server, 0)];
     for step in 0..STEPS {
         let (from, to) = (count * step / STEPS, count * (step + 1) / STEPS);
-        let made = create_all(&server, Shape::Flat, CLIENTS, from..to).await;
+        let made = create_all(&server, Shape::Flat, (CLIENTS, None), from..to).await;
         tokio::time::sleep(SETTLE).await;
         let what = format!("{to} workspaces: the last {} made", to - from);
         rows.push(Row::more(what.clone(), made.per_second(), "/s"));

@@ -1,8 +1,9 @@
 //! Bindings: looked at together with what they refer to, and written on condition that it is still so.
 
-use super::bound::{Decision, Offer, Seen, decide};
+use super::bound::{Decision, Offer, Seen, decide, qualified};
 use super::claims;
 use super::conversion::{Converted, kept_as, needs_any, recorded};
+use super::copies;
 use super::export::{self, revision};
 use super::schema;
 use super::words::{
@@ -171,13 +172,17 @@ pub(super) fn record(
             let at = collection(around, CONVERSIONS, &Workspace::new(&export.home))?.object(schema.name());
             beside.push(Beside::Unchanged(Box::new(at), conversion.revision));
         }
-        let at = vault(around, &kept_as(schema.uid(), conversion.hash()))?;
-        if around.bytes(&at)?.is_none() {
-            let mut definition = schema::defined(schema, around)
-                .map_err(|errors| ApiError::invalid(BINDINGS.0, "APIResourceSchema", schema.name(), &errors))?;
-            conversion.join(&mut definition);
-            beside.push(Beside::Make(Box::new(at), definition));
+        // Not always as is said now: rules that were taken back stay with those who had them.
+        let hash = decision.converted.get(&qualified(schema)).map_or("", String::as_str);
+        let at = vault(around, &kept_as(schema.uid(), hash))?;
+        if let Some(copy) = around.bytes(&at)? {
+            beside.push(copies::held(at, &copy)?);
+            continue;
         }
+        let mut definition = schema::defined(schema, around)
+            .map_err(|errors| ApiError::invalid(BINDINGS.0, "APIResourceSchema", schema.name(), &errors))?;
+        conversion.join(&mut definition);
+        beside.push(Beside::Make(Box::new(at), definition));
     }
     Ok(beside)
 }

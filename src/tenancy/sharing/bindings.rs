@@ -1,8 +1,9 @@
-//! Who looks after bindings: one whose export has changed is looked at again, and one that goes takes the objects of what
-//! it bound along.
+//! Who looks after bindings: one whose export has changed is looked at again, what is stored in a version that may go is
+//! written again, and one that goes takes the objects of what it bound along.
 
 use super::binding::{is_settled, offered};
 use super::conversion::Converted;
+use super::migration::{self, Progress};
 use super::words::{BINDINGS, CONVERSIONS, CONVERTED, DEFINITIONS, EXPORTS, HELD_BY_OBJECTS, OFFERED, SCHEMAS};
 use crate::controller::{Action, Controller, Reconciler, Source};
 use apiserver::client::{Client, Follow, Seen};
@@ -80,6 +81,7 @@ impl Index {
         }
     }
 
+    /// Says whether there is something to do for it.
     fn learn(&mut self, key: &BindingKey, binding: Peek<'_>) -> bool {
         self.forget(key);
         let text = |path: &[&str]| binding.text(path).unwrap_or_default().into_owned();
@@ -95,7 +97,7 @@ impl Index {
         if !settled {
             self.unsettled.entry(key.workspace.clone()).or_default().insert(key.clone());
         }
-        going
+        going || migration::is_due(&conditions)
     }
 
     /// Bindings that were last looked at when an export offered something else.
@@ -171,9 +173,9 @@ impl Concerned {
             self.index.forget(&key);
             return self.index.unsettled_in(parts.workspace, None);
         };
-        let going = self.index.learn(&key, Peek::new(version));
+        let due = self.index.learn(&key, Peek::new(version));
         let mut keys = self.index.unsettled_in(parts.workspace, Some(&key));
-        keys.extend(going.then_some(key));
+        keys.extend(due.then_some(key));
         keys
     }
 }
@@ -203,7 +205,11 @@ impl Reconciler for Bindings {
         let Some(binding) = self.client.get(&at).await? else { return Ok(Action::Done) };
         if !binding.is_deleting() {
             // Whoever writes a binding looks at what it refers to, and writes nothing if that is as it was.
-            return self.write(&at, Part::Main, json!({})).await;
+            return match self.client.merge(&at, Part::Main, &json!({})).await {
+                Ok(binding) => self.migrate(&key.workspace, &binding).await,
+                Err(error) if error.code() == 404 => Ok(Action::Done),
+                Err(error) => Err(error),
+            };
         }
         if !binding.finalizers().any(|name| name == HELD_BY_OBJECTS) {
             return Ok(Action::Done);
@@ -251,6 +257,14 @@ impl Bindings {
             }
         }
         Ok(left)
+    }
+
+    /// Once everything is stored in one version, it may follow to where it could not before.
+    async fn migrate(&self, workspace: &Workspace, binding: &Object) -> Result<Action, ApiError> {
+        match migration::migrate(&self.client, workspace, binding).await? {
+            Progress::Nothing => Ok(Action::Done),
+            Progress::Some => Ok(Action::After(Duration::ZERO)),
+        }
     }
 
     async fn delete(&self, doomed: &[ObjectRef]) -> Result<Action, ApiError> {

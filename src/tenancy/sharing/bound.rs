@@ -1,7 +1,7 @@
 //! What becomes of a binding: which kinds it makes usable, or why it cannot. Pure.
 
 use super::claims;
-use super::compatible::breaks;
+use super::compatible::{breaks, stranded};
 use super::conversion::{Converted, needs_any, recorded};
 use super::words::CONVERTED;
 use crate::tenancy::conditions::{Conditions, State};
@@ -51,6 +51,9 @@ pub(super) struct Decision {
     /// Hashes of the rules by which kinds are converted.
     pub(super) converted: BTreeMap<String, String>,
 }
+
+/// Why a binding is not up to date that will be as soon as its objects are.
+pub(super) const REWRITING: &str = "StorageMigration";
 
 const COMPLETED: &str = "InitialBindingCompleted";
 
@@ -138,13 +141,21 @@ fn problem(seen: &Seen<'_>, offer: &Offer, bound: &[Value]) -> Option<State> {
             return Some(State::error("IdentityChanged", why));
         }
         let taken = old["schema"]["UID"].as_str().and_then(|uid| offer.taken.get(uid));
-        let mut broken = taken.map(|taken| breaks(taken, schema, old)).unwrap_or_default();
+        let mut broken = taken.map(|taken| breaks(taken, schema)).unwrap_or_default();
         if taken.is_some() && converted_before(seen.binding, schema) && converted(offer, schema).is_empty() {
             broken.push(format!("its versions are converted, and there is no APIConversion {:?}", schema.name()));
         }
         if !broken.is_empty() {
             let why = format!("APIResourceSchema {:?} would break what is bound: {}", schema.name(), broken.join("; "));
             return Some(State::error("IncompatibleSchema", why));
+        }
+        let stranded = if taken.is_some() { stranded(old, schema) } else { Vec::new() };
+        if !stranded.is_empty() {
+            let (name, versions) = (schema.name(), stranded.join(", "));
+            let message = format!(
+                "APIResourceSchema {name:?} takes its place once objects that are stored in version {versions} are rewritten"
+            );
+            return Some(State::False { severity: "Info", reason: REWRITING, message });
         }
     }
     None
@@ -201,7 +212,7 @@ fn converted_before(binding: &Object, schema: &Object) -> bool {
 }
 
 /// `cowboys.wild.west`
-fn qualified(schema: &Object) -> String {
+pub(super) fn qualified(schema: &Object) -> String {
     format!("{}.{}", schema.text(&["spec", "names", "plural"]), schema.text(&["spec", "group"]))
 }
 
@@ -327,8 +338,9 @@ mod tests {
         assert_eq!(moved.evolved, ["cowboys.wild.west"]);
         assert_eq!(moved.status["boundResources"][0]["storageVersions"], json!(["v1", "v2"]));
         let kept = after(schema("v2", "u2", &[("v2", true)]), "aa");
-        let told = "APIResourceSchema \"v2.cowboys.wild.west\" would break what is bound: objects may be stored in \
-                    version v1; version v1 is no longer served";
+        let told = "APIResourceSchema \"v2.cowboys.wild.west\" would break what is bound: objects are stored in \
+                    version v1: a schema that stores another has to come first; version v1 is no longer served, and \
+                    was not deprecated before";
         check(&kept, "Bound", "BindingUpToDate", told);
         assert_eq!(kept.status["boundResources"][0]["schema"]["UID"], "u1");
         let other = after(schema("v1", "u1", &[("v1", true)]), "bb");

@@ -1,7 +1,7 @@
 //! Whether a schema may take the place of another for those who have bound it. Pure.
 //!
-//! Nobody who has bound a kind loses anything by a change of mind elsewhere: versions that were served stay, fields stay
-//! and are of the type that they were, and none becomes required. Values that are not accepted any more are refused only
+//! Nobody who has bound a kind loses anything by a change of mind elsewhere: versions that were served stay until they
+//! were deprecated, fields stay and are of the type that they were, and none becomes required. Values that are not accepted any more are refused only
 //! when they are changed.
 
 use apiserver::object::Object;
@@ -12,7 +12,7 @@ use serde_json::Value;
 const NAMED_MAX: usize = 5;
 
 /// What a schema would break for those who are bound to a definition: nothing, if it may take its place.
-pub(super) fn breaks(taken: &Object, schema: &Object, bound: &Value) -> Vec<String> {
+pub(super) fn breaks(taken: &Object, schema: &Object) -> Vec<String> {
     let mut broken = Vec::new();
     if taken.text(&["spec", "scope"]) != schema.text(&["spec", "scope"]) {
         broken.push(format!(
@@ -25,16 +25,27 @@ pub(super) fn breaks(taken: &Object, schema: &Object, bound: &Value) -> Vec<Stri
         broken.push(format!("the kind is called {}", taken.text(&["spec", "names", "kind"])));
     }
     let version = |name: &Value| schema.items(&["spec", "versions"]).find(|found| found["name"] == *name);
-    let stored = bound["storageVersions"].as_array().into_iter().flatten();
-    for name in stored.filter(|name| version(name).is_none()) {
-        broken.push(format!("objects may be stored in version {}", name.as_str().unwrap_or_default()));
+    let stored = taken.items(&["spec", "versions"]).filter(|found| found["storage"] == true);
+    for found in stored.filter(|found| version(&found["name"]).is_none()) {
+        let name = found["name"].as_str().unwrap_or_default();
+        broken.push(format!("objects are stored in version {name}: a schema that stores another has to come first"));
     }
     let served = taken.items(&["spec", "versions"]).filter(|found| found["served"] == true);
-    for found in served.filter(|found| version(&found["name"]).is_none_or(|new| new["served"] != true)) {
-        broken.push(format!("version {} is no longer served", found["name"].as_str().unwrap_or_default()));
+    // Whoever uses a version that is deprecated has been warned with every answer.
+    let counted_on = served.filter(|found| found["deprecated"] != true);
+    for found in counted_on.filter(|found| version(&found["name"]).is_none_or(|new| new["served"] != true)) {
+        let name = found["name"].as_str().unwrap_or_default();
+        broken.push(format!("version {name} is no longer served, and was not deprecated before"));
     }
     broken.extend(told(taken, schema, Change::breaks));
     broken
+}
+
+/// Versions that a schema does not have, and that objects of a kind as it is bound may be stored in.
+pub(super) fn stranded<'a>(bound: &'a Value, schema: &Object) -> Vec<&'a str> {
+    let has = |name: &str| schema.items(&["spec", "versions"]).any(|found| found["name"] == name);
+    let stored = bound["storageVersions"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    stored.filter(|name| !has(name)).collect()
 }
 
 /// What would not be accepted any more of those who are bound to a definition.
@@ -81,7 +92,7 @@ mod tests {
         let old = of(&json!({ "a": text, "b": text })).0;
         let check = |new: Value, broken: &[&str], tightened: &[&str]| {
             let new = of(&new).1;
-            assert_eq!(breaks(&old, &new, &json!({})), broken);
+            assert_eq!(breaks(&old, &new), broken);
             assert_eq!(tightens(&old, &new), tightened);
         };
         check(json!({ "a": text, "b": text, "c": text }), &[], &[]);
@@ -101,7 +112,7 @@ mod tests {
             .map(|name| (name.clone(), json!({ "type": "string" })))
             .collect::<serde_json::Map<_, _>>()
             .into();
-        let told = breaks(&of(&fields).0, &of(&json!({})).1, &json!({}));
+        let told = breaks(&of(&fields).0, &of(&json!({})).1);
         assert_eq!((told.len(), told.last().map(String::as_str)), (NAMED_MAX + 1, Some("and 4 more")));
     }
 }

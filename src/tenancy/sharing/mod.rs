@@ -6,7 +6,8 @@
 //! it is bound for the first time: the objects of those who took it do not depend on whoever offered it. Keys of such
 //! objects carry the identity, so that those of two exports never mix, whatever they are called.
 //!
-//! [`bound`] and [`claims`] are pure; [`bindings`] keeps bindings up to date and empties those that go.
+//! [`bound`] and [`claims`] are pure; [`bindings`] keeps bindings up to date and empties those that go;
+//! [`copies`] takes away what nobody has bound any more.
 //! What an exporter sees of those who took something is said in [`window`], and which schemas those are in [`schemas`].
 
 mod binding;
@@ -15,10 +16,12 @@ mod bound;
 mod claims;
 mod compatible;
 mod conversion;
+pub mod copies;
 mod export;
 mod forecast;
 mod identities;
 mod judge;
+mod migration;
 mod policy;
 mod schema;
 pub(super) mod schemas;

@@ -3,6 +3,7 @@
 use super::binding::{offer, prepare, record};
 use super::bound::{Offer, Seen, decide};
 use super::claims;
+use super::copies;
 use super::export::revision;
 use super::words::{BINDINGS, EXPORTS};
 use crate::tenancy::path;
@@ -59,7 +60,7 @@ pub(in crate::tenancy) fn bindings(
         let decision = decide(&seen);
         for made in record(&mut binding, &decision, Some(&found), around)? {
             // Two exports may offer the same schema, of which one copy is enough.
-            if !matches!(&made, Beside::Make(at, _) if !kept.insert(at.name.clone())) {
+            if copies::concerned(&made).is_none_or(|name| kept.insert(name.to_owned())) {
                 beside.push(made);
             }
         }

@@ -28,5 +28,8 @@ pub(super) const EVOLVED: &str = "internal.apis.kcp.io/evolved";
 /// On a binding: by which rules kinds are converted, `cowboys.wildwest.dev=hash`.
 pub(super) const CONVERTED: &str = "internal.apis.kcp.io/conversions";
 
+/// On a copy of a schema: since when nobody has bound it, in seconds.
+pub(super) const UNUSED_SINCE: &str = "internal.apis.kcp.io/unused-since";
+
 /// On a binding: what its export offered when it was last looked at.
 pub(super) const OFFERED: &str = "internal.apis.kcp.io/offered";

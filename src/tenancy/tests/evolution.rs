@@ -250,6 +250,97 @@ async fn what_was_stored_before_a_schema_was_replaced_is_converted_when_it_is_re
     running.await.unwrap();
 }
 
+/// The schema with versions that are changed: what becomes of each, by its name.
+fn changed(prefix: &str, stored: &str, change: impl Fn(&str, &mut Value) -> bool) -> Value {
+    let mut schema = schema(prefix, stored);
+    let versions = schema["spec"]["versions"].as_array_mut().unwrap();
+    versions.retain_mut(|version| {
+        let name = version["name"].as_str().unwrap().to_owned();
+        change(&name, version)
+    });
+    schema
+}
+
+#[tokio::test]
+async fn a_version_goes_once_it_was_deprecated_and_nothing_is_stored_in_it() {
+    let house = House::new().await;
+    house.two_versions().await;
+    for number in 0..40 {
+        let spec = json!({ "name": "John Wayne", "age": number.to_string() });
+        house.bob(&format!("POST {}", cowboys("v1")), cowboy("v1", &format!("john-{number}"), spec)).await;
+    }
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(bindings::controller(&house.client).run(stop.clone()));
+    let only_v2 = |name: &str, _: &mut Value| name == "v2";
+    house.put(SCHEMAS, "root:ann", None, changed("sudden", "v2", only_v2)).await;
+    house.offer("sudden").await;
+    let told = |binding: &Object| {
+        let found = binding.items(&["status", "conditions"]).find(|found| found["type"] == "BindingUpToDate").cloned();
+        found.and_then(|found| found["message"].as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    let sudden = house.bound(|binding| told(binding).contains("was not deprecated before")).await;
+    assert!(told(&sudden).contains("objects are stored in version v1"), "{}", told(&sudden));
+    // As its users are told of in time: first it is deprecated, and no longer what is stored.
+    let old = changed("two", "v2", |name, version| {
+        version["deprecated"] = json!(name == "v1");
+        true
+    });
+    house.put(SCHEMAS, "root:ann", None, old).await;
+    house.put(CONVERSIONS, "root:ann", None, conversion("two")).await;
+    house.offer("two").await;
+    let stored =
+        |binding: &Object| binding.items(&["status", "boundResources"]).next().unwrap()["storageVersions"].to_string();
+    house.bound(|binding| stored(binding) == r#"["v1","v2"]"#).await;
+    let bob = Peer::user(User::authenticated("bob", Vec::new()));
+    let (code, warned) = house.warned(bob, &format!("GET {}/john-7", cowboys("v1")), &[], &Value::Null).await;
+    assert!(code == 200 && warned[0].contains("wildwest.dev/v1 Cowboy is deprecated"), "{warned:?}");
+    // And then it goes.
+    house.put(SCHEMAS, "root:ann", None, changed("three", "v2", only_v2)).await;
+    house.offer("three").await;
+    let name =
+        |binding: &Object| binding.items(&["status", "boundResources"]).next().unwrap()["schema"]["name"].clone();
+    let moved = house.bound(|binding| name(binding) == "three.cowboys.wildwest.dev" && told(binding).is_empty()).await;
+    assert_eq!(stored(&moved), r#"["v2"]"#);
+    assert_eq!(house.asked("bob", &format!("GET {}", cowboys("v1")), Value::Null).await.0, 404);
+    let all = house.bob(&format!("GET {}", cowboys("v2")), Value::Null).await;
+    assert_eq!(all["items"].as_array().unwrap().len(), 40);
+    let mut john = house.bob(&format!("GET {}/john-7", cowboys("v2")), Value::Null).await;
+    assert_eq!(john["spec"], json!({ "name": { "first": "John", "last": "Wayne" }, "age": 7 }));
+    john["spec"]["hat"] = json!("white");
+    let john = house.bob(&format!("PUT {}/john-7", cowboys("v2")), john).await;
+    assert_eq!((&john["spec"]["hat"], &john["apiVersion"]), (&json!("white"), &json!("wildwest.dev/v2")));
+    stop.cancel();
+    running.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_version_that_goes_at_once_goes_when_what_is_stored_has_been_written_again() {
+    let house = House::new().await;
+    house.two_versions().await;
+    house.bob(&format!("POST {}", cowboys("v1")), cowboy("v1", "john", json!({ "name": "John Wayne" }))).await;
+    let old = changed("two", "v2", |name, version| {
+        version["deprecated"] = json!(name == "v1");
+        true
+    });
+    house.put(SCHEMAS, "root:ann", None, old).await;
+    house.put(CONVERSIONS, "root:ann", None, conversion("two")).await;
+    house.offer("two").await;
+    // Nobody looked while two schemas took each other's place; what is bound follows to one after the other.
+    let at = house.client.at(BINDINGS, &house.find(BOBS), None).unwrap().object("cowboys");
+    house.client.merge(&at, Part::Main, &json!({})).await.unwrap();
+    house.put(SCHEMAS, "root:ann", None, changed("three", "v2", |name, _| name == "v2")).await;
+    house.offer("three").await;
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(bindings::controller(&house.client).run(stop.clone()));
+    let name =
+        |binding: &Object| binding.items(&["status", "boundResources"]).next().unwrap()["schema"]["name"].clone();
+    house.bound(|binding| name(binding) == "three.cowboys.wildwest.dev").await;
+    let john = house.bob(&format!("GET {}/john", cowboys("v2")), Value::Null).await;
+    assert_eq!(john["spec"]["name"]["last"], "Wayne");
+    stop.cancel();
+    running.await.unwrap();
+}
+
 fn narrower(prefix: &str, change: impl FnOnce(&mut Value)) -> Value {
     let mut narrower = super::sharing::schema(prefix, &["v1alpha1"]);
     change(&mut narrower["spec"]["versions"][0]["schema"]["properties"]["spec"]);

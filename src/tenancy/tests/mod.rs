@@ -1,6 +1,7 @@
 //! Workspaces on a server in memory. Tests wait by watching until something is so.
 
 mod content;
+mod copies;
 mod everywhere;
 mod evolution;
 mod homes;
@@ -138,7 +139,8 @@ async fn a_workspace_is_found_by_its_path_its_id_and_below_any_other() {
     assert_eq!(team.text(&["spec", "type", "name"]), "universal");
     assert_eq!(world.finder.find(None), Some(Workspace::new(HOME)));
     assert_eq!(world.find("root:default"), Some(Workspace::new(HOME)));
-    for unknown in ["root:team", "acme", "root:acme:team:x", "root:acme/team", "*", ""] {
+    assert_eq!(world.find("root%3Aacme%3ateam"), id(&team));
+    for unknown in ["root:team", "acme", "root:acme:team:x", "root:acme/team", "root:acm%65", "*", ""] {
         assert_eq!(world.find(unknown), None, "{unknown}");
     }
 }
@@ -310,15 +312,17 @@ async fn a_workspace_that_cannot_go_says_what_is_in_the_way() {
     let stop = CancellationToken::new();
     let running = tokio::spawn(departure::controller(&world.client).run(stop.clone()));
     world.make(ROOT, "acme").await;
+    world.make("root:acme", "team").await;
     let stuck = json!({ "metadata": { "name": "stuck", "finalizers": ["example.com/never"] } });
-    let stuck = world.put(CONFIG_MAPS, "root:acme", Some("default"), stuck).await;
+    let stuck = world.put(CONFIG_MAPS, "root:acme:team", Some("default"), stuck).await;
     let at = world.at(WORKSPACES, ROOT, None, "acme");
     world.client.delete(&at, &DeleteOptions::default()).await.unwrap();
     let told = |found: Option<&Object>| {
         let mut conditions = found.unwrap().items(&["status", "conditions"]);
         conditions.any(|condition| {
             let message = condition["message"].as_str().unwrap_or_default();
-            message.contains("configmaps default/stuck (example.com/never)")
+            message.contains("workspaces.tenancy.kcp.io team (core.kcp.io/logicalcluster: ")
+                && message.contains("configmaps default/stuck (example.com/never)")
         })
     };
     world.until(&at, told).await;
