@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// What was read, as long as it was: of recipes that are kept, and once more of those that were kept before them.
-const KEPT_BYTES_MAX: usize = 4 << 20;
+/// What was read, as long as it was: of recipes that are kept, and once more of those that were kept before them. Enough for a
+/// thousand objects in a hundred cells each: with less, a restart would read each of them anew for every cell.
+const KEPT_BYTES_MAX: usize = 12 << 20;
 
 /// What a recipe was made of. Whoever keeps bytes of the store keeps them where they are: what is elsewhere is another
 /// version.
