@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn only_a_digest_means_the_same_in_another_cell() {
         let documents = Documents::default();
-        let mut keep = |tag: String| {
+        let keep = |tag: String| {
             documents.keep("/apis", &Arc::new(Document { tag, resources: Vec::new() }));
             documents.usual("/apis").map(|document| document.tag.len())
         };
