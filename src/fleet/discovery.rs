@@ -1,11 +1,12 @@
 //! What an API server says it serves, read from its aggregated discovery.
 //!
-//! Most cells of a fleet serve the same, and say so under the same tag: a document that was read once is read again only
-//! when it is another one.
+//! Most cells of a fleet serve the same: what one of them sends is read once for all that send the same bytes. A tag is good
+//! for the cell that gave it alone: whoever it is, it says what others believe of nobody else.
 
 use super::api::{CellError, CellResource, Names};
 use parking_lot::Mutex;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,43 +14,34 @@ use std::sync::Arc;
 pub(super) const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                                  application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
-/// A tag as long as this is a digest of what it is the tag of, as Kubernetes makes them. What others use may be the tag of
-/// something else in another cell.
-const DIGEST_MIN: usize = 64;
+/// What a document says is served.
+pub(super) type Resources = Arc<[(CellResource, Names)]>;
 
-/// A document that was read.
-#[derive(Debug)]
-pub(super) struct Document {
-    /// As the server gave it; empty if it gave none.
+/// What a cell answered when it was last asked.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    /// As the cell gave it; empty if it gave none.
     pub(super) tag: String,
-    pub(super) resources: Vec<(CellResource, Names)>,
+    pub(super) resources: Resources,
 }
 
-impl Document {
-    pub(super) fn read(tag: String, document: &Value) -> Result<Self, CellError> {
-        Ok(Self { tag, resources: read(document)? })
-    }
-
-    /// Whether whoever has it under this tag, in whatever cell, has the same.
-    fn is_the_same_everywhere(&self) -> bool {
-        self.tag.trim_matches('"').len() >= DIGEST_MIN && !self.tag.starts_with("W/")
-    }
-}
-
-/// The last document that any cell answered with, by where it was asked for.
+/// The last document that was read, by where it was asked for, and the digest of its bytes. Held for one operation.
 #[derive(Debug, Default)]
-pub struct Documents(Mutex<HashMap<&'static str, Arc<Document>>>);
+pub struct Documents(Mutex<HashMap<&'static str, (Digest, Resources)>>);
+
+type Digest = [u8; 32];
 
 impl Documents {
-    /// What a cell that was never asked will probably answer.
-    pub(super) fn usual(&self, root: &str) -> Option<Arc<Document>> {
-        self.0.lock().get(root).cloned()
-    }
-
-    pub(super) fn keep(&self, root: &'static str, document: &Arc<Document>) {
-        if document.is_the_same_everywhere() {
-            self.0.lock().insert(root, document.clone());
+    /// Reads a document, unless it is the one that was read last.
+    pub(super) fn read(&self, root: &'static str, bytes: &[u8]) -> Result<Resources, CellError> {
+        let digest: Digest = Sha256::digest(bytes).into();
+        if let Some((_, known)) = self.0.lock().get(root).filter(|(known, _)| *known == digest) {
+            return Ok(known.clone());
         }
+        let tree: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        let resources: Resources = read(&tree)?.into();
+        self.0.lock().insert(root, (digest, resources.clone()));
+        Ok(resources)
     }
 }
 
@@ -120,16 +112,17 @@ mod tests {
     }
 
     #[test]
-    fn only_a_digest_means_the_same_in_another_cell() {
+    fn the_same_bytes_are_read_once_and_others_are_others() {
         let documents = Documents::default();
-        let keep = |tag: String| {
-            documents.keep("/apis", &Arc::new(Document { tag, resources: Vec::new() }));
-            documents.usual("/apis").map(|document| document.tag.len())
+        let document = |name: &str| {
+            let resource = json!({ "resource": name, "verbs": ["get", "list", "watch", "patch", "delete"] });
+            let group = json!({ "metadata": {}, "versions": [{ "version": "v1", "resources": [resource] }] });
+            json!({ "kind": "APIGroupDiscoveryList", "items": [group] }).to_string()
         };
-        assert_eq!(keep(String::new()), None);
-        assert_eq!(keep("\"17\"".to_owned()), None, "a number may be that of something else elsewhere");
-        assert_eq!(keep(format!("W/\"{}\"", "0".repeat(128))), None);
-        assert_eq!(keep(format!("\"{}\"", "0".repeat(128))), Some(130));
-        assert!(documents.usual("/api").is_none());
+        let read = |name: &str| documents.read("/apis", document(name).as_bytes()).unwrap();
+        let (one, same, other) = (read("a"), read("a"), read("b"));
+        assert!(Arc::ptr_eq(&one, &same));
+        assert_eq!((other[0].0.plural.as_str(), read("a")[0].0.plural.as_str()), ("b", "a"));
+        assert!(documents.read("/apis", b"no document").is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! A cell that speaks the Kubernetes API, whichever way requests get there.
 
 use super::api::{Applied, CellApi, CellError, CellEvents, CellPlace, CellResource, Later, Listed, Names};
-use super::discovery::{self, Document, Documents};
+use super::discovery::{self, Answer, Documents, Resources};
 use super::stream;
 use super::transport::Transport;
 use apiserver::auth::User;
@@ -45,8 +45,8 @@ pub struct Kube<T> {
     transport: T,
     in_flight: Semaphore,
     /// What it said it serves, when it was last asked. Held for one operation.
-    said: Mutex<HashMap<&'static str, Arc<Document>>>,
-    /// What others say they serve.
+    said: Mutex<HashMap<&'static str, Answer>>,
+    /// What was read of all cells.
     documents: Arc<Documents>,
 }
 
@@ -92,7 +92,8 @@ impl<T: Transport> Kube<T> {
     /// Asks, and reads the whole answer.
     async fn ask(&self, ask: Ask<'_>) -> Result<(StatusCode, Value), CellError> {
         let answer = self.bytes(ask).await?;
-        Ok((answer.status(), tree(&answer)?))
+        let (code, tree) = (answer.status(), tree(answer.body()));
+        if code.is_success() { Ok((code, tree)) } else { Err(refusal(code, &tree)) }
     }
 
     async fn bytes(&self, ask: Ask<'_>) -> Result<Response<Bytes>, CellError> {
@@ -110,21 +111,20 @@ impl<T: Transport> Kube<T> {
     }
 
     /// What it says it serves at one of the roots.
-    async fn document(&self, root: &'static str) -> Result<Arc<Document>, CellError> {
-        let said = self.said.lock().get(root).cloned();
-        let known = said.or_else(|| self.documents.usual(root)).filter(|known| !known.tag.is_empty());
-        let unless = known.as_ref().map(|known| known.tag.as_str());
+    async fn resources_at(&self, root: &'static str) -> Result<Resources, CellError> {
+        let said = self.said.lock().get(root).cloned().filter(|said| !said.tag.is_empty());
+        let unless = said.as_ref().map(|said| said.tag.as_str());
         let answer = self.bytes(Ask { accept: discovery::ACCEPT, unless, ..Ask::get(root.to_owned()) }).await?;
-        let document = match known {
-            Some(known) if answer.status() == StatusCode::NOT_MODIFIED => known,
-            _ => {
-                let tag = answer.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).unwrap_or_default();
-                Arc::new(Document::read(tag.to_owned(), &tree(&answer)?)?)
-            }
-        };
-        self.documents.keep(root, &document);
-        self.said.lock().insert(root, document.clone());
-        Ok(document)
+        if let Some(said) = said.filter(|_| answer.status() == StatusCode::NOT_MODIFIED) {
+            return Ok(said.resources);
+        }
+        if !answer.status().is_success() {
+            return Err(refusal(answer.status(), &tree(answer.body())));
+        }
+        let tag = answer.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
+        let resources = self.documents.read(root, answer.body())?;
+        self.said.lock().insert(root, Answer { tag, resources: resources.clone() });
+        Ok(resources)
     }
 
     /// Asks for what goes on and on; only the beginning of the answer is waited for.
@@ -171,11 +171,8 @@ impl<T: Transport> CellApi for Kube<T> {
 
     fn resources(&self) -> Later<'_, Result<Vec<CellResource>, CellError>> {
         Box::pin(async move {
-            let mut all = Vec::new();
-            for root in ROOTS {
-                all.extend(self.document(root).await?.resources.iter().map(|(resource, _)| resource.clone()));
-            }
-            Ok(all)
+            let all = self.resources_and_names().await?;
+            Ok(all.into_iter().map(|(resource, _)| resource).collect())
         })
     }
 
@@ -183,7 +180,7 @@ impl<T: Transport> CellApi for Kube<T> {
         Box::pin(async move {
             let mut all = Vec::new();
             for root in ROOTS {
-                all.extend(self.document(root).await?.resources.iter().cloned());
+                all.extend(self.resources_at(root).await?.iter().cloned());
             }
             Ok(all)
         })
@@ -285,11 +282,9 @@ impl<T: Transport> CellApi for Kube<T> {
     }
 }
 
-/// What was answered, unless it was refused.
-fn tree(answer: &Response<Bytes>) -> Result<Value, CellError> {
-    let bytes = answer.body();
-    let tree = serde_json::from_slice(bytes).unwrap_or_else(|_| String::from_utf8_lossy(bytes).into());
-    if answer.status().is_success() { Ok(tree) } else { Err(refusal(answer.status(), &tree)) }
+/// What was answered; a text, if it is nothing else.
+fn tree(bytes: &Bytes) -> Value {
+    serde_json::from_slice(bytes).unwrap_or_else(|_| String::from_utf8_lossy(bytes).into())
 }
 
 fn encoded(body: &Value) -> Bytes {
