@@ -51,27 +51,12 @@ where
     F: Fn(u64, u64) -> S + Clone + Send + Sync + 'static,
     S: Future<Output = ()> + Send + 'static,
 {
-    let start = Instant::now();
-    let tasks: Vec<_> = (0..workers)
-        .map(|worker| {
-            let step = step.clone();
-            tokio::spawn(async move {
-                let mut times = Vec::new();
-                for number in (worker..count).step_by(workers as usize) {
-                    let began = Instant::now();
-                    step(worker, number).await;
-                    times.push(began.elapsed());
-                }
-                times
-            })
-        })
-        .collect();
-    gather(start, tasks).await
+    steady(workers, count, None, step).await
 }
 
-/// The same at a steady rate: each call has a time when it is due, and takes as long as it is from then to its answer,
-/// also if its worker was still waiting for the last one.
-pub async fn steady<F, S>(workers: u64, count: u64, per_second: f64, step: F) -> Timings
+/// The same at a steady rate, if one is named: each call has a time when it is due, and takes as long as it is from then to
+/// its answer, also if its worker was still waiting for the last one.
+pub async fn steady<F, S>(workers: u64, count: u64, per_second: Option<f64>, step: F) -> Timings
 where
     F: Fn(u64, u64) -> S + Clone + Send + Sync + 'static,
     S: Future<Output = ()> + Send + 'static,
@@ -83,10 +68,13 @@ where
             tokio::spawn(async move {
                 let mut times = Vec::new();
                 for number in (worker..count).step_by(workers as usize) {
-                    let due = start + Duration::from_secs_f64(number as f64 / per_second);
-                    tokio::time::sleep_until(due.into()).await;
+                    let mut began = Instant::now();
+                    if let Some(per_second) = per_second {
+                        began = start + Duration::from_secs_f64(number as f64 / per_second);
+                        tokio::time::sleep_until(began.into()).await;
+                    }
                     step(worker, number).await;
-                    times.push(due.elapsed());
+                    times.push(began.elapsed());
                 }
                 times
             })

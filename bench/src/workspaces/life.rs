@@ -88,10 +88,7 @@ async fn create_all(
         let (client, number) = (client.clone(), numbers.start + number);
         async move { create(&client, worker, &shape.parent(number), &name(number), "project").await }
     };
-    match rate {
-        Some(rate) => steady(clients, count, rate, make).await,
-        None => each(clients, count, make).await,
-    }
+    steady(clients, count, rate, make).await
 }
 
 pub async fn make(server: &Server, shape: Shape, count: u64) -> Vec<Row> {

@@ -157,8 +157,8 @@ impl Actuals {
         let before = std::mem::replace(known, now);
         let names: HashSet<&Name> = before.objects.keys().chain(known.objects.keys()).collect();
         let changed = |name: &&Name| {
-            let kept = |of: &State| of.objects.get(*name).map(|(_, kept)| kept.0.clone());
-            kept(&before) != kept(known)
+            let (before, now) = (before.objects.get(*name), known.objects.get(*name));
+            before.map(|(_, kept)| kept) != now.map(|(_, kept)| kept)
         };
         names.into_iter().filter(changed).cloned().collect()
     }
