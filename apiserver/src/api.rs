@@ -166,16 +166,16 @@ impl Api {
 
     /// The documents of what a workspace serves.
     pub(crate) fn documents(&self, workspace: &Workspace) -> Result<Arc<Documents>, ApiError> {
-        Ok(self.documents.of(workspace, &self.resources.catalog(workspace)?))
+        Ok(self.documents.of(&self.resources.catalog(workspace)?))
     }
 
     /// The same of what is to be seen from somewhere.
-    pub(crate) fn documents_within(&self, workspace: &Workspace, context: &str) -> Result<Arc<Documents>, ApiError> {
-        let catalog = self.resources.catalog(workspace)?;
-        Ok(match catalog.within(context) {
-            Some(narrower) => self.documents.narrowed(narrower),
-            None => self.documents.of(workspace, &catalog),
-        })
+    pub(crate) fn documents_within(
+        &self,
+        workspace: &Workspace,
+        context: &'static str,
+    ) -> Result<Arc<Documents>, ApiError> {
+        Ok(self.documents.within(&self.resources.catalog(workspace)?, context))
     }
 
     /// The documents of what is seen through a window.

@@ -17,7 +17,6 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use storage::Revision;
 
 /// A write of an object that is looked after.
 #[derive(Clone, Copy)]
@@ -80,8 +79,9 @@ pub trait Around: Sync {
     /// The same of somebody who need not be let in for it.
     fn grants(&self, user: &User, workspace: &Workspace, wanted: &Attributes<'_>) -> Result<bool, ApiError>;
 
-    /// What a workspace serves besides what every workspace does, and as of which mark.
-    fn added(&self, workspace: &Workspace) -> Result<(Revision, Vec<Added>), ApiError>;
+    /// What a workspace serves besides what every workspace does; and what has to be so, and to move, when something is
+    /// added to that.
+    fn added(&self, workspace: &Workspace) -> Result<(Vec<Beside>, Vec<Added>), ApiError>;
 
     /// A new object of a built-in kind as it would be accepted, or what is wrong with it.
     fn judged(&self, resource: (&str, &str), object: Value) -> Result<Object, Vec<FieldError>>;
@@ -101,6 +101,8 @@ pub enum By {
     Definition(String),
     /// An object of this name that shares what is kept elsewhere.
     Sharing(String),
+    /// A definition of this name in the workspace that lends what it defines.
+    Lending(String),
 }
 
 /// A definition that is shared with a workspace.
@@ -150,6 +152,11 @@ pub trait Attendant: fmt::Debug + Send + Sync {
     /// What is shared with a workspace, besides its own definitions.
     fn shared(&self, _: &Workspace, _: &dyn Around) -> Result<Vec<Shared>, ApiError> {
         Ok(Vec::new())
+    }
+
+    /// The workspace whose definitions a workspace serves like its own, if there is one.
+    fn lender(&self, _: &Workspace, _: &dyn Around) -> Result<Option<Workspace>, ApiError> {
+        Ok(None)
     }
 
     /// Who somebody is to whoever shares a kind, and where, if the rules there limit what may be done with its objects.

@@ -63,6 +63,16 @@ impl Client {
         self.resources.catalog(workspace)
     }
 
+    /// What others serve who have what a workspace defines, and add nothing to it.
+    pub fn lent_catalog(&self, by: &Workspace) -> Result<Arc<Catalog>, ApiError> {
+        self.resources.lent_catalog(by)
+    }
+
+    /// The workspace whose definitions a workspace serves like its own, if there is one.
+    pub fn lender(&self, workspace: &Workspace) -> Result<Option<Workspace>, ApiError> {
+        self.resources.lender(workspace)
+    }
+
     /// The resources of a definition that is not the workspace's own.
     pub fn described(&self, from: &Elsewhere, definition: &Object) -> Defined {
         self.resources.described(from, definition)

@@ -130,6 +130,10 @@ impl Attendant for Tenancy {
         sharing::shared(workspace, around)
     }
 
+    fn lender(&self, workspace: &Workspace, around: &dyn Around) -> Result<Option<Workspace>, ApiError> {
+        projects::platform(workspace, around)
+    }
+
     fn ceiling(
         &self,
         user: &User,

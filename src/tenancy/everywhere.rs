@@ -7,7 +7,7 @@ use super::mine;
 use super::path;
 use super::sharing::window::of_identity;
 use super::subjects::Subjects;
-use super::words::{LOGICAL_CLUSTERS, ROOT, branded};
+use super::words::{LOGICAL_CLUSTERS, ROOT, branded, itself};
 use super::{index::Index, sharing::Identities};
 use apiserver::auth::User;
 use apiserver::catalog::{Catalog, ResourceDef};
@@ -62,12 +62,20 @@ impl Everywhere {
         }
         match identity {
             None => ResourceDef::of_any_origin(group, version, plural).map(Arc::new),
-            Some(identity) => {
+            Some(identity) => lent(client, named, identity).or_else(|| {
                 let all = of_identity(client, &self.identities, identity, (group, plural));
                 all.into_iter().find(|found| found.version == version)
-            }
+            }),
         }
     }
+}
+
+/// A resource that the workspace of an id defines for others, who are known by that id.
+fn lent(client: &Client, named: &Named<'_>, lender: &str) -> Option<Arc<ResourceDef>> {
+    let lender = Workspace::new(lender);
+    client.glance(&itself(client, &lender).ok()?).ok()??;
+    let catalog = client.lent_catalog(&lender).ok()?;
+    catalog.find(named.group, named.version, named.plural).cloned()
 }
 
 /// Whatever is stored in every workspace.

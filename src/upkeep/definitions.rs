@@ -12,7 +12,8 @@ use apiserver::strategy::Part;
 use apiserver::strategy::definitions::{CLEANUP, is_true};
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::collections::hash_map::{Entry, HashMap};
 use std::time::Duration;
 use storage::ReadError;
 
@@ -28,26 +29,29 @@ const DOOMED_MAX: usize = 1024;
 const WAIT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct DefinitionKey {
+pub(crate) struct DefinitionKey {
     workspace: Workspace,
     name: String,
 }
 
-pub(super) fn controller(client: &Client) -> Controller<Definitions> {
+pub(crate) fn controller(client: &Client) -> Controller<Definitions> {
     Controller::new(Definitions { client: client.clone() }).source(Unsettled::new(client))
 }
 
 /// Definitions that are not as they should be: those that are going, woken by every change of their objects, and those
-/// that wait for a name, woken by every change of another definition beside them.
+/// that wait for a name, woken by every change of another definition that may have it.
 struct Unsettled {
     client: Client,
     going: HashSet<DefinitionKey>,
-    waiting: HashMap<Workspace, HashSet<String>>,
+    /// By the workspaces whose definitions they wait for.
+    waiting: HashMap<Workspace, HashSet<DefinitionKey>>,
+    /// Which those are: their own, and the one that lends it something.
+    waits_for: HashMap<DefinitionKey, Vec<Workspace>>,
 }
 
 impl Unsettled {
     fn new(client: &Client) -> Self {
-        Self { client: client.clone(), going: HashSet::new(), waiting: HashMap::new() }
+        Self { client: client.clone(), going: HashSet::new(), waiting: HashMap::new(), waits_for: HashMap::new() }
     }
 
     fn of_definition(&mut self, seen: &Seen, parts: Parts<'_>) -> Vec<DefinitionKey> {
@@ -55,14 +59,11 @@ impl Unsettled {
         let peek = seen.now.as_ref().map(Peek::new);
         let is_going = peek.is_some_and(|peek| peek.text(&["metadata", "deletionTimestamp"]).is_some());
         let waits = peek.is_some_and(|peek| !is_going && is_refused(peek));
-        let beside = self.waiting.entry(key.workspace.clone()).or_default();
-        beside.remove(&key.name);
-        let mut keys: Vec<DefinitionKey> =
-            beside.iter().map(|name| DefinitionKey { name: name.clone(), ..key.clone() }).collect();
+        let mut keys: Vec<DefinitionKey> = self.waiting.get(&key.workspace).into_iter().flatten().cloned().collect();
+        keys.retain(|other| *other != key);
+        self.forget(&key);
         if waits {
-            beside.insert(key.name.clone());
-        } else if beside.is_empty() {
-            self.waiting.remove(&key.workspace);
+            self.remember(&key);
         }
         self.going.remove(&key);
         if is_going {
@@ -70,6 +71,27 @@ impl Unsettled {
             keys.push(key);
         }
         keys
+    }
+}
+
+impl Unsettled {
+    fn remember(&mut self, key: &DefinitionKey) {
+        let lender = self.client.lender(&key.workspace).ok().flatten();
+        let others: Vec<Workspace> = [key.workspace.clone()].into_iter().chain(lender).collect();
+        for other in &others {
+            self.waiting.entry(other.clone()).or_default().insert(key.clone());
+        }
+        self.waits_for.insert(key.clone(), others);
+    }
+
+    fn forget(&mut self, key: &DefinitionKey) {
+        for other in self.waits_for.remove(key).into_iter().flatten() {
+            let Entry::Occupied(mut waiting) = self.waiting.entry(other) else { continue };
+            waiting.get_mut().remove(key);
+            if waiting.get().is_empty() {
+                waiting.remove();
+            }
+        }
     }
 }
 
@@ -84,6 +106,7 @@ impl Source for Unsettled {
     fn follow(&mut self) -> Result<Follow, ReadError> {
         self.going.clear();
         self.waiting.clear();
+        self.waits_for.clear();
         self.client.follow_all()
     }
 
@@ -96,12 +119,13 @@ impl Source for Unsettled {
             return Vec::new();
         }
         let name = format!("{}.{}", parts.resource, parts.group);
-        let key = DefinitionKey { workspace: Workspace::new(parts.workspace), name };
+        // What is lent goes with the definition of the lender.
+        let key = DefinitionKey { workspace: Workspace::new(parts.identity.unwrap_or(parts.workspace)), name };
         self.going.contains(&key).then_some(key).into_iter().collect()
     }
 }
 
-pub(super) struct Definitions {
+pub(crate) struct Definitions {
     client: Client,
 }
 
@@ -151,15 +175,17 @@ impl Definitions {
         if !definition.finalizers().any(|name| name == CLEANUP) {
             return Ok(Step::Nothing);
         }
-        let catalog = self.client.catalog(&key.workspace)?;
-        let plural = definition.text(&["spec", "names", "plural"]);
+        let own = (self.client.catalog(&key.workspace)?, &key.workspace);
+        let lent = (self.client.lent_catalog(&key.workspace)?, &Workspace::everywhere());
+        let (group, plural) = (definition.text(&["spec", "group"]), definition.text(&["spec", "names", "plural"]));
         // What was never served has no objects.
-        let Some(resource) = catalog.stored_as(definition.text(&["spec", "group"]), plural) else {
-            return Ok(Step::LetGo);
-        };
-        let place = Collection { resource: resource.clone(), workspace: key.workspace.clone(), namespace: None };
+        let places = [own, lent].into_iter().filter_map(|(catalog, workspace)| {
+            let resource = catalog.stored_as(group, plural)?.clone();
+            Some(Collection { resource, workspace: workspace.clone(), namespace: None })
+        });
+        let scans = places.map(|place| self.client.scan(&place)).collect::<Result<Vec<_>, _>>()?;
         let (mut doomed, mut left) = (Vec::new(), false);
-        for entry in self.client.scan(&place)? {
+        for entry in scans.into_iter().flatten() {
             let entry = entry?;
             left = true;
             if Peek::new(&entry.version).text(&["metadata", "deletionTimestamp"]).is_none() {

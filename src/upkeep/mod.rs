@@ -9,7 +9,7 @@
 mod aggregation;
 mod collector;
 mod defaults;
-mod definitions;
+pub(crate) mod definitions;
 mod expiry;
 mod flows;
 mod key;

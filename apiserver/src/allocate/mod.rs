@@ -12,7 +12,7 @@ use crate::ambient::Ambient;
 use crate::error::ApiError;
 use crate::keyspace::Mark;
 use crate::object::Object;
-use crate::place::ObjectRef;
+use crate::place::{ObjectRef, Workspace};
 use openapi::FieldError;
 use std::collections::BTreeSet;
 use storage::Revision;
@@ -36,6 +36,8 @@ pub enum Beside {
     Touch(Mark),
     /// It must not have moved since, and whoever writes this does not move it.
     Unmoved(Mark, Revision),
+    /// The same of another workspace.
+    UnmovedIn(Workspace, Mark, Revision),
     /// The same with another object in its place, which must still be as it was read.
     Replace(Box<ObjectRef>, Object),
     /// Another object, which must still be as it was read.

@@ -174,7 +174,7 @@ impl Shared<'_> {
                 group: group.to_owned(),
                 version: self.stored.to_owned(),
                 plural: plural.to_owned(),
-                identity: self.source.identity().cloned(),
+                identity: self.source.identity(),
             },
         })
     }

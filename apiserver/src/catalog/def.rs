@@ -2,11 +2,12 @@
 
 use super::custom::WRITTEN_AS;
 use crate::custom::{Custom, Definition};
+use crate::place::Workspace;
 use openapi::builtin::{self, Type};
 use std::sync::Arc;
 
 /// A resource in one of its versions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ResourceDef {
     /// Empty for the core group.
     pub group: String,
@@ -43,7 +44,7 @@ pub enum Schema {
     Custom(Arc<Custom>),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SubresourceDef {
     pub name: String,
     pub verbs: Vec<&'static str>,
@@ -166,8 +167,18 @@ impl ResourceDef {
     pub fn home(&self) -> Option<&str> {
         match &self.custom()?.definition {
             Definition::Shared(from) => Some(&from.home),
-            Definition::Kept { .. } | Definition::Given(_) => None,
+            Definition::Kept { .. } | Definition::Given(_) | Definition::Lent { .. } => None,
         }
+    }
+
+    /// The same as other workspaces have it to whom this one lends what it defines. Their objects are kept apart.
+    pub(crate) fn lent(&self, by: &Workspace) -> Option<Self> {
+        let custom = self.custom()?;
+        let Definition::Kept { name, revision } = &custom.definition else { return None };
+        let definition = Definition::Lent { by: by.clone(), name: name.clone(), revision: *revision };
+        let stored = Stored { identity: definition.identity(), ..self.stored.clone() };
+        let schema = Schema::Custom(Arc::new(Custom { definition, ..Custom::clone(custom) }));
+        Some(Self { schema, stored, ..self.clone() })
     }
 
     /// The type of a built-in resource's objects as they are stored.

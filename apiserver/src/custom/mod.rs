@@ -15,12 +15,13 @@ pub use rules::{Judged, check_rules};
 pub use schema::{CustomSchema, envelope};
 
 use crate::object::Object;
+use crate::place::Workspace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use storage::Revision;
 
 /// A version of a custom resource, as one workspace has it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Custom {
     pub schema: Arc<CustomSchema>,
     /// The same resource in all of its versions, this one included.
@@ -53,6 +54,8 @@ pub enum Definition {
     Given(Arc<Object>),
     /// It is kept elsewhere, never changes, and is shared with the workspace.
     Shared(Arc<Elsewhere>),
+    /// An object of another workspace, as it was read there: what that one defines, this one serves too.
+    Lent { by: Workspace, name: String, revision: Revision },
 }
 
 /// A definition that is not the workspace's own. Where all of this is the same, so are the resources made of it.
@@ -76,16 +79,25 @@ impl Definition {
     /// The revision of an object; nothing is older than what was given.
     pub fn revision(&self) -> Revision {
         match self {
-            Self::Kept { revision, .. } => *revision,
+            Self::Kept { revision, .. } | Self::Lent { revision, .. } => *revision,
             Self::Given(_) | Self::Shared(_) => Revision::ZERO,
         }
     }
 
     /// What tells objects of it from others that are called the same, if there can be any.
-    pub fn identity(&self) -> Option<&Arc<str>> {
+    pub fn identity(&self) -> Option<Arc<str>> {
         match self {
-            Self::Shared(elsewhere) => Some(&elsewhere.identity),
+            Self::Shared(elsewhere) => Some(elsewhere.identity.clone()),
+            Self::Lent { by, .. } => Some(by.as_str().into()),
             Self::Kept { .. } | Self::Given(_) => None,
+        }
+    }
+
+    /// The workspace that lends it, if it is lent.
+    pub fn lender(&self) -> Option<&Workspace> {
+        match self {
+            Self::Lent { by, .. } => Some(by),
+            Self::Kept { .. } | Self::Given(_) | Self::Shared(_) => None,
         }
     }
 

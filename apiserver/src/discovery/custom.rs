@@ -62,8 +62,8 @@ impl Schemas<'_> {
         document::v2_of(&described).to_string()
     }
 
-    fn kept(&self, name: &str) -> Option<Arc<Object>> {
-        self.resources.definition(self.workspace, name).ok().flatten().map(Arc::new)
+    fn read(&self, workspace: &Workspace, name: &str) -> Option<Arc<Object>> {
+        self.resources.definition(workspace, name).ok().flatten().map(Arc::new)
     }
 
     fn published(&self, resources: &[Arc<ResourceDef>], version: Version) -> Vec<Published> {
@@ -73,11 +73,11 @@ impl Schemas<'_> {
             let Some(custom) = resource.custom() else { continue };
             let definition = match &custom.definition {
                 Definition::Given(definition) => Some(definition.clone()),
-                Definition::Kept { name, .. } => kept.entry(name).or_insert_with(|| self.kept(name)).clone(),
-                Definition::Shared(from) => {
-                    let place = Workspace::new(&from.kept_in);
-                    self.resources.definition(&place, &from.name).ok().flatten().map(Arc::new)
+                Definition::Kept { name, .. } => {
+                    kept.entry(name).or_insert_with(|| self.read(self.workspace, name)).clone()
                 }
+                Definition::Shared(from) => self.read(&Workspace::new(&from.kept_in), &from.name),
+                Definition::Lent { by, name, .. } => self.read(by, name),
             };
             let schema = definition.as_ref().and_then(|definition| schema_of(definition, &resource.version));
             let kind = Kind { group: &resource.group, version: &resource.version, kind: &resource.kind };

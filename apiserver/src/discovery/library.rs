@@ -1,13 +1,12 @@
-//! The documents of every workspace that somebody asked about.
+//! The documents of every catalog that somebody asked about.
 
 use super::documents::Documents;
 use crate::catalog::Catalog;
-use crate::place::Workspace;
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Workspaces whose documents are kept. Those of others are made when they are asked for.
+/// Catalogs whose documents are kept. Those of others are made when they are asked for.
 const KEPT_MAX: usize = 256;
 
 /// Windows whose documents are kept: they are few, and looked through.
@@ -17,12 +16,20 @@ const SEEN_MAX: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Library {
     builtin: Arc<Documents>,
-    /// Nothing else is locked, and no document is made, while this is held.
-    own: Mutex<HashMap<Workspace, Arc<Documents>>>,
+    /// By the place of a catalog, and from where it is seen. Workspaces that serve the same have one catalog. Nothing else is
+    /// locked, and no document is made, while this is held.
+    own: Mutex<HashMap<(usize, &'static str), Own>>,
     /// What is offered of a catalog to another API server. Nothing else is locked while this is held.
     offered: Mutex<Option<(Arc<Catalog>, Arc<Documents>)>>,
     /// What is seen through windows, the newest last. Nothing else is locked while this is held.
     seen: Mutex<VecDeque<Arc<Documents>>>,
+}
+
+/// The documents of a catalog, or of what is seen of it. For as long as it is held, no other has its place.
+#[derive(Debug)]
+struct Own {
+    catalog: Arc<Catalog>,
+    documents: Arc<Documents>,
 }
 
 impl Library {
@@ -55,29 +62,47 @@ impl Library {
         documents
     }
 
-    /// The documents of a part of what a workspace serves. Few workspaces have one: they are made each time.
-    pub(crate) fn narrowed(&self, catalog: Catalog) -> Arc<Documents> {
-        Arc::new(Documents::new(Arc::new(catalog), Some(self.builtin.clone())))
+    /// The documents of a catalog that adds to what is built in.
+    pub(crate) fn of(&self, catalog: &Arc<Catalog>) -> Arc<Documents> {
+        self.kept(catalog, "", || catalog.clone())
     }
 
-    /// The documents of what a workspace serves.
-    pub(crate) fn of(&self, workspace: &Workspace, catalog: &Arc<Catalog>) -> Arc<Documents> {
-        if self.builtin.are_of(catalog) {
+    /// The same of what is to be seen of it from somewhere.
+    pub(crate) fn within(&self, catalog: &Arc<Catalog>, context: &'static str) -> Arc<Documents> {
+        self.kept(catalog, context, || catalog.within(context).map_or_else(|| catalog.clone(), Arc::new))
+    }
+
+    fn kept(
+        &self,
+        catalog: &Arc<Catalog>,
+        context: &'static str,
+        seen: impl FnOnce() -> Arc<Catalog>,
+    ) -> Arc<Documents> {
+        let place = (Arc::as_ptr(catalog).addr(), context);
+        if let Some(known) = self.own.lock().get(&place) {
+            return known.documents.clone();
+        }
+        let seen = seen();
+        if self.builtin.are_of(&seen) {
             return self.builtin.clone();
         }
+        let documents = Arc::new(Documents::new(seen, Some(self.builtin.clone())));
         let mut own = self.own.lock();
-        if let Some(known) = own.get(workspace).filter(|known| known.are_of(catalog)) {
-            return known.clone();
+        if own.len() >= KEPT_MAX {
+            make_room(&mut own);
         }
-        if own.len() >= KEPT_MAX && !own.contains_key(workspace) {
-            // Any will do: they are made again when they are asked for.
-            if let Some(other) = own.keys().next().cloned() {
-                own.remove(&other);
-            }
-        }
-        let documents = Arc::new(Documents::new(catalog.clone(), Some(self.builtin.clone())));
-        own.insert(workspace.clone(), documents.clone());
-        documents
+        own.entry(place).or_insert(Own { catalog: catalog.clone(), documents }).documents.clone()
+    }
+}
+
+/// Lets go of what nobody serves any more, or of any: they are made again when they are asked for.
+fn make_room(own: &mut HashMap<(usize, &'static str), Own>) {
+    let held_by = |of: &Own| if Arc::ptr_eq(&of.catalog, of.documents.catalog()) { 2 } else { 1 };
+    own.retain(|_, of| Arc::strong_count(&of.catalog) > held_by(of));
+    if own.len() >= KEPT_MAX
+        && let Some(other) = own.keys().next().copied()
+    {
+        own.remove(&other);
     }
 }
 

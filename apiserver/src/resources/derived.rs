@@ -17,12 +17,14 @@ use storage::{Revision, Snapshot};
 pub(super) struct AsOf<T> {
     /// Zero where there never was anything.
     pub(super) marked: Revision,
+    /// The newest mark of all that it is made of.
+    since: Revision,
     pub(super) made: Option<Arc<T>>,
 }
 
 impl<T> Clone for AsOf<T> {
     fn clone(&self) -> Self {
-        Self { marked: self.marked, made: self.made.clone() }
+        Self { marked: self.marked, since: self.since, made: self.made.clone() }
     }
 }
 
@@ -47,17 +49,30 @@ impl<T> Derived<T> {
         workspace: &Workspace,
         make: impl FnOnce(&Snapshot, Option<&T>) -> Result<T, ApiError>,
     ) -> Result<AsOf<T>, ApiError> {
+        self.get_with(resources, workspace, Revision::ZERO, make)
+    }
+
+    /// The same of what is also made of something else, as of that one's mark. A mark moves to a revision that no mark had
+    /// before, so that the newest of two tells when either did.
+    pub(super) fn get_with(
+        &self,
+        resources: &Resources,
+        workspace: &Workspace,
+        other: Revision,
+        make: impl FnOnce(&Snapshot, Option<&T>) -> Result<T, ApiError>,
+    ) -> Result<AsOf<T>, ApiError> {
         let snapshot = resources.inner.store.recent();
         let mark = keyspace::mark(workspace, self.mark)?;
         let Some(marked) = snapshot.get(mark.as_bytes())?.map(|version| version.modified) else {
-            return Ok(AsOf { marked: Revision::ZERO, made: None });
+            return Ok(AsOf { marked: Revision::ZERO, since: other, made: None });
         };
+        let since = marked.max(other);
         let known = self.kept.lock().get(workspace).cloned();
-        if let Some(known) = known.as_ref().filter(|known| known.marked == marked) {
+        if let Some(known) = known.as_ref().filter(|known| known.since == since) {
             return Ok(known.clone());
         }
         let before = known.as_ref().and_then(|known| known.made.as_deref());
-        let made = AsOf { marked, made: Some(Arc::new(make(&snapshot, before)?)) };
+        let made = AsOf { marked, since, made: Some(Arc::new(make(&snapshot, before)?)) };
         self.keep(workspace, &made);
         Ok(made)
     }
@@ -70,7 +85,7 @@ impl<T> Derived<T> {
                 kept.remove(&other);
             }
         }
-        let newer = kept.get(workspace).is_some_and(|known| known.marked > made.marked);
+        let newer = kept.get(workspace).is_some_and(|known| known.since > made.since);
         if !newer {
             kept.insert(workspace.clone(), made.clone());
         }

@@ -16,6 +16,7 @@ mod derived;
 mod fields;
 mod flows;
 mod gate;
+mod lent;
 mod list;
 mod mutate;
 mod owners;

@@ -131,7 +131,7 @@ impl Resources {
         if resource.group != escalation::GROUP || user.is_in(MASTERS) {
             return Ok(None);
         }
-        let AsOf { marked, made } = self.rules_as_of(&at.workspace)?;
+        let AsOf { marked, made, .. } = self.rules_as_of(&at.workspace)?;
         let rules = made.unwrap_or_else(|| self.given_rules(&at.workspace));
         let grant = Grant { resource: &resource.plural, namespace: at.namespace.as_deref(), name, new, old };
         match escalation::confirm(&rules, user, &grant) {

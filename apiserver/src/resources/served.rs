@@ -1,8 +1,11 @@
-//! What a workspace serves: what is built in, and what is added by its definitions and by those that are shared with it.
+//! What a workspace serves: what is built in, and what is added by its definitions and by those that are shared with it or
+//! lent to it.
 
 use super::derived::Derived;
+use super::lent::Lent;
 use super::shared::Sharing;
 use super::{Resources, parse};
+use crate::allocate::Beside;
 use crate::attend::{Added, By};
 use crate::auth::Authorized;
 use crate::catalog::{self, Catalog, Defined, Origin, ResourceDef};
@@ -13,7 +16,7 @@ use crate::object::Object;
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::strategy::definitions::NamesInUse;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use storage::{Entry, Revision, Snapshot};
 
 /// Catalogs that are kept: what they describe is shared, and they are slow to make.
@@ -36,16 +39,40 @@ struct Served {
     definitions: HashMap<String, Known>,
     /// What is shared with it, and by which object.
     shared: Vec<(String, Defined)>,
+    /// The definitions as others have them to whom it lends them, once one of those was asked for.
+    lent: OnceLock<Arc<Lent>>,
 }
 
 impl Served {
     fn added(&self) -> impl Iterator<Item = Added> {
-        let of = |by: By, resources: &Defined| -> Vec<Added> {
-            resources.iter().map(|resource| Added { by: by.clone(), resource: resource.clone() }).collect()
-        };
-        let own =
-            self.definitions.iter().flat_map(move |(name, known)| of(By::Definition(name.clone()), &known.resources));
-        own.chain(self.shared.iter().flat_map(move |(name, resources)| of(By::Sharing(name.clone()), resources)))
+        let own = self.definitions.iter().flat_map(|(name, known)| by(By::Definition(name.clone()), &known.resources));
+        own.chain(self.shared.iter().flat_map(|(name, resources)| by(By::Sharing(name.clone()), resources)))
+    }
+}
+
+fn by(by: By, resources: &Defined) -> Vec<Added> {
+    resources.iter().map(|resource| Added { by: by.clone(), resource: resource.clone() }).collect()
+}
+
+/// What a workspace serves that not every workspace does.
+struct Offer {
+    /// Zero where it never had anything of its own.
+    marked: Revision,
+    own: Option<Arc<Served>>,
+    /// Who lends it what it defines, and what that is.
+    lender: Option<Workspace>,
+    lent: Option<Arc<Lent>>,
+}
+
+impl Offer {
+    fn catalog(&self) -> Option<&Arc<Catalog>> {
+        let own = self.own.as_ref().map(|own| &own.catalog);
+        own.or_else(|| self.lent.as_ref().map(|lent| &lent.catalog))
+    }
+
+    /// The mark of whoever lends something; zero where nobody ever did.
+    fn lent_since(&self) -> Revision {
+        self.lent.as_ref().map_or(Revision::ZERO, |lent| lent.marked)
     }
 }
 
@@ -72,8 +99,7 @@ impl Resources {
 
     /// What a workspace serves.
     pub fn catalog(&self, workspace: &Workspace) -> Result<Arc<Catalog>, ApiError> {
-        let made = self.served(workspace)?.1;
-        Ok(made.map_or_else(|| self.builtin().clone(), |served| served.catalog.clone()))
+        Ok(self.served(workspace)?.catalog().unwrap_or_else(|| self.builtin()).clone())
     }
 
     /// The resource that a workspace keeps under this group and plural.
@@ -105,18 +131,49 @@ impl Resources {
         Ok(now.map(|resource| at.clone().narrow(|at| Collection { resource, ..at.within }.object(&at.name))))
     }
 
-    fn served(&self, workspace: &Workspace) -> Result<(Revision, Option<Arc<Served>>), ApiError> {
-        let made = self.inner.catalogs.derived.get(self, workspace, |snapshot, before| {
-            self.read(workspace, snapshot, before.map(|before| &before.definitions))
+    fn served(&self, workspace: &Workspace) -> Result<Offer, ApiError> {
+        // First: what is lent has to give way to what the workspace had before, and never the other way around.
+        let lender = self.lender(workspace)?;
+        let lent = lender.as_ref().map(|lender| self.lent(lender)).transpose()?.flatten();
+        let mut offer = Offer { marked: Revision::ZERO, own: None, lender, lent };
+        let made = self.inner.catalogs.derived.get_with(self, workspace, offer.lent_since(), |snapshot, before| {
+            self.read((workspace, snapshot), before.map(|before| &before.definitions), offer.lent.as_deref())
         })?;
-        Ok((made.marked, made.made))
+        (offer.marked, offer.own) = (made.marked, made.made);
+        Ok(offer)
+    }
+
+    /// The workspace whose definitions a workspace serves like its own, if there is one.
+    pub(crate) fn lender(&self, workspace: &Workspace) -> Result<Option<Workspace>, ApiError> {
+        if workspace.is_everywhere() || workspace.is_nowhere() {
+            return Ok(None);
+        }
+        self.inner.attendant.lender(workspace, &self.sight(workspace))
+    }
+
+    /// What a workspace serves that lends what it defines, as those have it to whom it does.
+    pub(crate) fn lent_catalog(&self, by: &Workspace) -> Result<Arc<Catalog>, ApiError> {
+        Ok(self.lent(by)?.map_or_else(|| self.builtin().clone(), |lent| lent.catalog.clone()))
+    }
+
+    /// What a workspace lends to others; nothing where it never defined anything.
+    fn lent(&self, by: &Workspace) -> Result<Option<Arc<Lent>>, ApiError> {
+        let Offer { marked, own, .. } = self.served(by)?;
+        let base = &self.inner.catalogs.base;
+        Ok(own.map(|own| {
+            let made = || {
+                let definitions = own.definitions.iter().map(|(name, known)| (name.clone(), known.resources.clone()));
+                Arc::new(Lent::new((by, marked), base, definitions))
+            };
+            own.lent.get_or_init(made).clone()
+        }))
     }
 
     fn read(
         &self,
-        workspace: &Workspace,
-        snapshot: &Snapshot,
+        (workspace, snapshot): (&Workspace, &Snapshot),
         before: Option<&HashMap<String, Known>>,
+        lent: Option<&Lent>,
     ) -> Result<Served, ApiError> {
         let mut definitions = HashMap::new();
         for entry in snapshot.scan(keyspace::range(&self.definitions(workspace)?)?) {
@@ -128,19 +185,27 @@ impl Resources {
         let read = |from: &Elsewhere| self.definition(&Workspace::new(&from.kept_in), &from.name);
         let shared = sharing.resources(shared, read, interned)?;
         let own = definitions.values().flat_map(|known| known.resources.iter().cloned());
-        let catalog = sharing.catalog(base, own.collect(), &shared);
+        let catalog = sharing.catalog(base, own.collect(), &shared, lent);
         let shared = shared.into_iter().map(|shared| (shared.by, shared.resources)).collect();
-        Ok(Served { catalog, definitions, shared })
+        Ok(Served { catalog, definitions, shared, lent: OnceLock::new() })
     }
 
-    /// What a workspace serves besides what every workspace does, and as of which mark.
-    pub(super) fn added(&self, workspace: &Workspace) -> Result<(Revision, Vec<Added>), ApiError> {
-        let (marked, served) = self.served(workspace)?;
-        Ok((marked, served.iter().flat_map(|served| served.added()).collect()))
+    /// What a workspace serves besides what every workspace does; and what has to be so, and to move, when something is
+    /// added to that. So nothing is added whose name is lent already.
+    pub(super) fn added(&self, workspace: &Workspace) -> Result<(Vec<Beside>, Vec<Added>), ApiError> {
+        let offer = self.served(workspace)?;
+        let mut added: Vec<Added> = offer.own.iter().flat_map(|own| own.added()).collect();
+        let own: Vec<Arc<ResourceDef>> = added.iter().map(|added| added.resource.clone()).collect();
+        let lent = offer.lent.iter().flat_map(|lent| lent.left_by(&own));
+        added.extend(lent.flat_map(|(name, lent)| by(By::Lending(name.clone()), lent)));
+        let since = offer.lent_since();
+        let lender = offer.lender.map(|lender| Beside::UnmovedIn(lender, Mark::Definitions, since));
+        Ok(([Beside::Move(Mark::Definitions, offer.marked)].into_iter().chain(lender).collect(), added))
     }
 
     pub(crate) fn served_since(&self, workspace: &Workspace) -> Result<Revision, ApiError> {
-        Ok(self.served(workspace)?.0)
+        let offer = self.served(workspace)?;
+        Ok(offer.marked.max(offer.lent_since()))
     }
 
     /// The resources of a definition that is kept elsewhere.
@@ -152,12 +217,12 @@ impl Resources {
     /// The mark as of which a resource is shared with a workspace as it was when the request came in.
     pub(super) fn still_shared(&self, at: &Collection) -> Result<Revision, ApiError> {
         let ResourceDef { group, version, plural, .. } = &*at.resource;
-        let (marked, served) = self.served(&at.workspace)?;
-        let now = served.as_ref().and_then(|served| served.catalog.find(group, version, plural)?.custom());
+        let offer = self.served(&at.workspace)?;
+        let now = offer.catalog().and_then(|catalog| catalog.find(group, version, plural)?.custom());
         let same = |now: &Arc<Custom>| at.resource.custom().is_some_and(|was| now.definition.is_same(&was.definition));
         match now {
             None => Err(ApiError::no_such_path()),
-            Some(now) if same(now) => Ok(marked),
+            Some(now) if same(now) => Ok(offer.marked),
             Some(_) => Err(ApiError::redefined()),
         }
     }
@@ -189,14 +254,14 @@ impl Resources {
         Ok(self.find(&self.definitions(workspace)?.object(name))?.map(|found| found.object))
     }
 
-    /// The names that the definitions of a group have, but for one; and as of which mark.
+    /// The names that the definitions of a group have, but for one; and what has to be so for another to be added.
     pub(super) fn names_in(
         &self,
         workspace: &Workspace,
         group: &str,
         except: &str,
-    ) -> Result<(Revision, NamesInUse), ApiError> {
-        let (marked, added) = self.added(workspace)?;
+    ) -> Result<(Vec<Beside>, NamesInUse), ApiError> {
+        let (beside, added) = self.added(workspace)?;
         let mut used = NamesInUse::default();
         let others = added.iter().filter(|added| added.by != By::Definition(except.to_owned()));
         let resources = others.map(|added| &*added.resource).filter(|found| found.group == group);
@@ -204,6 +269,6 @@ impl Resources {
             used.resources.extend([plural, singular].into_iter().chain(short_names).cloned());
             used.kinds.extend([kind, list_kind].into_iter().cloned());
         }
-        Ok((marked, used))
+        Ok((beside, used))
     }
 }

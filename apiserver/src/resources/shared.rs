@@ -1,6 +1,7 @@
 //! What is shared with many workspaces is described once: the resources of a definition, and whole catalogs of
 //! workspaces that add nothing of their own.
 
+use super::lent::Lent;
 use crate::attend::Shared;
 use crate::catalog::{self, Catalog, Defined, ResourceDef};
 use crate::custom::{Elsewhere, Interned};
@@ -10,14 +11,18 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Weak};
+use storage::Revision;
 
 /// Resources and catalogs, for as long as somebody uses them.
 #[derive(Debug, Default)]
 pub(super) struct Sharing {
     /// Nothing else is locked, and nothing is compiled, while one of these is held.
     resources: Mutex<HashMap<Elsewhere, Weak<[Arc<ResourceDef>]>>>,
-    catalogs: Mutex<HashMap<Vec<Elsewhere>, Weak<Catalog>>>,
+    catalogs: Mutex<HashMap<MadeOf, Weak<Catalog>>>,
 }
+
+/// The mark of what is lent, and what is shared.
+type MadeOf = (Revision, Vec<Elsewhere>);
 
 /// The resources of a definition that is shared.
 #[derive(Debug)]
@@ -61,19 +66,26 @@ impl Sharing {
     pub(super) fn catalog(
         &self,
         base: &Arc<Catalog>,
-        own: Vec<Arc<ResourceDef>>,
+        mut own: Vec<Arc<ResourceDef>>,
         shared: &[Described],
+        lent: Option<&Lent>,
     ) -> Arc<Catalog> {
-        let resources = shared.iter().flat_map(|shared| shared.resources.iter().cloned());
-        if !own.is_empty() || shared.is_empty() {
-            return Arc::new(Catalog::with(base, own.into_iter().chain(resources)));
+        let alone = own.is_empty() && !shared.is_empty();
+        own.extend(shared.iter().flat_map(|shared| shared.resources.iter().cloned()));
+        let make = || {
+            let left = lent.into_iter().flat_map(|lent| lent.left_by(&own)).flat_map(|(_, left)| left.iter());
+            Arc::new(Catalog::with(base, own.iter().chain(left).cloned()))
+        };
+        if !alone {
+            return make();
         }
-        let mut key: Vec<Elsewhere> = shared.iter().map(|shared| shared.from.clone()).collect();
-        key.sort_unstable_by(|a, b| (&a.name, &a.identity).cmp(&(&b.name, &b.identity)));
+        let mut from: Vec<Elsewhere> = shared.iter().map(|shared| shared.from.clone()).collect();
+        from.sort_unstable_by(|a, b| (&a.name, &a.identity).cmp(&(&b.name, &b.identity)));
+        let key = (lent.map_or(Revision::ZERO, |lent| lent.marked), from);
         if let Some(known) = known(&self.catalogs, &key) {
             return known;
         }
-        let made = Arc::new(Catalog::with(base, resources));
+        let made = make();
         keep(&self.catalogs, key, &made);
         made
     }

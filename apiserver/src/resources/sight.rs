@@ -87,6 +87,9 @@ impl Sight<'_> {
                 }
                 Beside::Touch(mark) => txn.put(keyspace::mark(self.workspace, mark)?, "{}"),
                 Beside::Unmoved(mark, seen) => txn.expect(keyspace::mark(self.workspace, mark)?, unmoved(seen)),
+                Beside::UnmovedIn(workspace, mark, seen) => {
+                    txn.expect(keyspace::mark(&workspace, mark)?, unmoved(seen))
+                }
                 Beside::Replace(at, object) => {
                     let key = keyspace::key(&at)?;
                     let seen = Revision(object.resource_version().parse().unwrap_or_default());
@@ -146,7 +149,7 @@ impl Around for Sight<'_> {
         self.resources.authorizer().grants(user, workspace, wanted)
     }
 
-    fn added(&self, workspace: &Workspace) -> Result<(Revision, Vec<Added>), ApiError> {
+    fn added(&self, workspace: &Workspace) -> Result<(Vec<Beside>, Vec<Added>), ApiError> {
         self.resources.added(workspace)
     }
 

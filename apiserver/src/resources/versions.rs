@@ -150,7 +150,9 @@ impl Resources {
         let versions = webhook.get("conversionReviewVersions").and_then(Value::as_array).into_iter().flatten();
         let versions: Vec<String> = versions.filter_map(Value::as_str).map(str::to_owned).collect();
         let (trees, uid) = (objects.into_iter().map(Value::from).collect(), self.inner.ambient.uid());
-        let caller = self.caller(workspace);
+        // Whom a definition names is found where it was written.
+        let named_in = resource.custom().and_then(|custom| custom.definition.lender()).unwrap_or(workspace);
+        let caller = self.caller(named_in);
         let converted = conversion::convert(&caller, &endpoint, &versions, trees, api_version, uid).await;
         let objects = converted.map_err(failed)?.into_iter().map(Object::try_from).collect::<Result<_, _>>();
         objects.map_err(|error| failed(error.to_string()))

@@ -263,9 +263,9 @@ impl Resources {
             return allocate::allocate(object, attempt.old, &Givers { ambient: attempt.ambient, look: attempt.look });
         }
         if is_definition(attempt.resource) {
-            let (marked, used) = self.names_in(workspace, object.text(&["spec", "group"]), object.name())?;
+            let (beside, used) = self.names_in(workspace, object.text(&["spec", "group"]), object.name())?;
             definitions::accept(object, &used, attempt.ambient.now());
-            return Ok(vec![Beside::Move(Mark::Definitions, marked)]);
+            return Ok(beside);
         }
         match attempt.resource.custom().map(|custom| &custom.definition) {
             Some(Definition::Given(_)) => return self.attend(object, attempt, by),
@@ -344,6 +344,11 @@ impl Resources {
         match at.resource.custom().map(|custom| &custom.definition) {
             Some(Definition::Kept { name, revision }) => {
                 let key = keyspace::key(&self.definitions(&at.workspace)?.object(name))?;
+                Ok(txn.expect(key, Expect::At(*revision)))
+            }
+            // No other is called the same for as long as it is there: see `Resources::added`.
+            Some(Definition::Lent { by, name, revision }) => {
+                let key = keyspace::key(&self.definitions(by)?.object(name))?;
                 Ok(txn.expect(key, Expect::At(*revision)))
             }
             // What is shared is the same for all with whom it is; that it still is, the mark of the workspace says.

@@ -124,7 +124,7 @@ pub(super) fn references(at: &ObjectRef, needed: BTreeSet<Reference>, catalog: &
 pub(super) fn definition_of(at: &ObjectRef) -> Option<&str> {
     match &at.resource().custom()?.definition {
         Definition::Kept { name, .. } => Some(name),
-        Definition::Given(_) | Definition::Shared(_) => None,
+        Definition::Given(_) | Definition::Shared(_) | Definition::Lent { .. } => None,
     }
 }
 

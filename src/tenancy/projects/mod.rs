@@ -5,9 +5,11 @@ pub mod departure;
 pub mod forms;
 pub mod suspension;
 
-use super::words::ROOT;
+use super::words::{HOME, ITSELF, LOGICAL_CLUSTERS, ROOT, collection};
+use apiserver::attend::Around;
 use apiserver::error::ApiError;
-use apiserver::object::Object;
+use apiserver::object::{Object, Peek};
+use apiserver::place::Workspace;
 use serde_json::{Value, json};
 
 pub(super) const PROJECTS: (&str, &str, &str) = (GROUP, "v1alpha1", "projects");
@@ -63,6 +65,19 @@ fn say_ready(object: &mut Object, mut condition: Value, now: &Value) {
     let conditions: Vec<Value> = [condition].into_iter().chain(others).collect();
     let status = object.map_mut().entry("status").or_insert_with(|| json!({}));
     status["conditions"] = Value::Array(conditions);
+}
+
+/// Where a project was made: every project there has the kinds that are defined there. Nothing for a workspace that is no
+/// project's.
+pub(super) fn platform(workspace: &Workspace, around: &dyn Around) -> Result<Option<Workspace>, ApiError> {
+    if [ROOT, HOME].contains(&workspace.as_str()) {
+        return Ok(None);
+    }
+    let at = collection(around, LOGICAL_CLUSTERS, workspace)?.object(ITSELF);
+    let Some(itself) = around.bytes(&at)? else { return Ok(None) };
+    let owner = |field: &str| Peek::of(&itself).text(&["spec", "owner", field]).map(|word| word.into_owned());
+    let is_project = owner("resource").as_deref() == Some(PROJECTS.2);
+    Ok(owner("cluster").filter(|id| is_project && !id.is_empty()).map(|id| Workspace::new(&id)))
 }
 
 /// The workspace that a project stands for.

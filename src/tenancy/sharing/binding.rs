@@ -16,7 +16,6 @@ use crate::tenancy::words::{CLUSTER, collection};
 use apiserver::allocate::Beside;
 use apiserver::attend::{Around, Attending};
 use apiserver::error::ApiError;
-use apiserver::keyspace::Mark;
 use apiserver::object::Object;
 use apiserver::place::{ObjectRef, Workspace};
 use serde_json::Value;
@@ -36,8 +35,7 @@ pub(super) fn attend(object: &mut Object, write: &Attending<'_>) -> Result<Vec<B
 
 fn attend_newest(object: &mut Object, write: &Attending<'_>) -> Result<Vec<Beside>, ApiError> {
     let workspace = &write.at.workspace;
-    let (marked, added) = write.around.added(workspace)?;
-    let mut beside = vec![Beside::Move(Mark::Definitions, marked)];
+    let (mut beside, added) = write.around.added(workspace)?;
     if object.is_deleting() {
         return Ok(beside);
     }

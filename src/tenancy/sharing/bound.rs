@@ -196,6 +196,7 @@ fn conflict(seen: &Seen<'_>, schema: &Object) -> Option<String> {
         let whose = match by {
             By::Definition(name) => format!("CustomResourceDefinition {name:?}"),
             By::Sharing(name) => format!("APIBinding {name:?}"),
+            By::Lending(name) => format!("CustomResourceDefinition {name:?} of the platform"),
         };
         return Some(format!("naming conflict with {whose}: {taken} is forbidden"));
     }

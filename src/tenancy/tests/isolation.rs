@@ -1,10 +1,12 @@
 //! What users of one workspace see of another: nothing. Requests go through the whole pipeline; the other workspace holds
 //! bytes that are nowhere else, and every answer is searched for them.
 
+use super::platform::definition;
 use crate::bootstrap;
 use crate::definitions::{catalog, definitions};
+use crate::tenancy::projects::PROJECTS;
 use crate::tenancy::words::WORKSPACES;
-use crate::tenancy::{Finder, ROOT, Tenancy, seed};
+use crate::tenancy::{Finder, HOME, ROOT, Tenancy, seed};
 use apiserver::ambient::Ambient;
 use apiserver::api::{Api, FindWorkspace};
 use apiserver::auth::{TokenIssuer, User};
@@ -13,7 +15,7 @@ use apiserver::authn::header::FrontProxy;
 use apiserver::authn::{Authentication, Trusted};
 use apiserver::client::Client;
 use apiserver::pipeline::{Limits, Peer, Pipeline, pipeline};
-use apiserver::place::Workspace;
+use apiserver::place::{Collection, Workspace};
 use apiserver::resources::Resources;
 use axum::body::Body;
 use axum::response::Response;
@@ -40,6 +42,9 @@ pub(super) struct House {
     pub(super) client: Client,
     finder: Finder,
 }
+
+/// Ann's project, and Bob's.
+const PROJECTS_OF: [&str; 2] = ["ann-p", "ann-p-b"];
 
 /// Ann's workspaces and Bob's: one name begins like the other, one is as long as a name can be.
 fn anns() -> [String; 2] {
@@ -80,6 +85,23 @@ impl House {
         house
     }
 
+    /// A project of each, and in Bob's something of a kind that both have from where projects are made.
+    async fn projects(&self) {
+        let definitions = ("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+        self.put(definitions, HOME, None, definition("widgets", "Widget", "size")).await;
+        for (project, owner) in PROJECTS_OF.into_iter().zip(["ann", "bob"]) {
+            self.put(PROJECTS, HOME, None, json!({ "metadata": { "name": project } })).await;
+            let subject = json!({ "kind": "User", "apiGroup": RBAC, "name": owner });
+            self.bind(&format!("{HOME}:{project}"), "owner", "cluster-admin", subject).await;
+        }
+        let workspace = self.find(&format!("{HOME}:{}", PROJECTS_OF[1]));
+        let resource = self.client.catalog(&workspace).unwrap().find("example.com", "v1", "widgets").unwrap().clone();
+        let place = Collection { resource, workspace, namespace: Some("default".to_owned()) };
+        let spec = json!({ "size": 1, "color": CANARY });
+        let widget = json!({ "metadata": { "name": GUESSED, "labels": { "app": CANARY } }, "spec": spec });
+        self.client.create(&place, widget).await.unwrap();
+    }
+
     pub(super) fn find(&self, path: &str) -> Workspace {
         self.finder.find(Some(path)).unwrap()
     }
@@ -107,7 +129,7 @@ impl House {
         let role = json!({ "apiGroup": RBAC, "kind": "ClusterRole", "name": "cluster-admin" });
         let ann = json!({ "kind": "User", "apiGroup": RBAC, "name": "ann" });
         let binding = json!({ "metadata": { "name": "owner" }, "roleRef": role, "subjects": [ann] });
-        for path in anns() {
+        for path in anns().into_iter().chain([format!("{HOME}:{}", PROJECTS_OF[0])]) {
             let place = self.client.at((RBAC, "v1", "clusterrolebindings"), &self.find(&path), None).unwrap();
             self.client.ensure(&place, binding.clone()).await.unwrap();
         }
@@ -270,6 +292,7 @@ impl Dice {
 #[tokio::test]
 async fn no_byte_of_another_workspace_is_ever_answered() {
     let house = House::new().await;
+    house.projects().await;
     // `HANSE_ISOLATION_REQUESTS=100000` for the whole proof.
     let asked = std::env::var("HANSE_ISOLATION_REQUESTS").ok().and_then(|text| text.parse().ok());
     let (count, mut dice, mut codes) = (asked.unwrap_or(3_000), Dice(7), std::collections::BTreeMap::new());
@@ -322,6 +345,9 @@ async fn no_byte_of_another_workspace_is_ever_answered() {
     println!("{codes:?}");
     // Not everything was refused, or nothing would have been tried.
     assert!(codes.get(&200).is_some_and(|found| *found > count / 100), "{codes:?}");
+    let (code, text) =
+        house.as_ann("GET /projects/ann-p/control-plane/apis/example.com/v1/widgets", &[], &Value::Null).await;
+    assert_eq!(code, 200, "{text}");
     let kept = house.client.at(("", "v1", "configmaps"), &house.find(&others[0]), Some("default")).unwrap();
     for name in [GUESSED, &format!("{CANARY}-map")] {
         assert!(house.client.get(&kept.object(name)).await.unwrap().is_some());
@@ -331,6 +357,12 @@ async fn no_byte_of_another_workspace_is_ever_answered() {
 /// Every way to name a workspace, and some that are none.
 fn places(own: &[String], others: &[String], ids: &[String]) -> Vec<String> {
     let mut places: Vec<String> = vec![String::new(), "/clusters/*".to_owned(), "/clusters/root".to_owned()];
+    for project in PROJECTS_OF {
+        places.push(format!("/projects/{project}/control-plane"));
+        places.push(format!("/apis/resourcemanager.miloapis.com/v1alpha1/projects/{project}/control-plane"));
+        places.push(format!("/projects/ann-p/control-plane/projects/{project}/control-plane"));
+        places.push(format!("/clusters/{HOME}:{project}"));
+    }
     for path in own.iter().chain(others).chain(ids) {
         places.push(format!("/clusters/{path}"));
         places.push(format!("/clusters/root:ann/clusters/{path}"));
@@ -358,6 +390,10 @@ fn rests(id: &str) -> Vec<String> {
         "/apis/core.kcp.io/v1alpha1/logicalclusters",
         "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
         "/api/v1/watch/configmaps",
+        "/apis/example.com/v1/widgets",
+        "/apis/example.com/v1/widgets:default",
+        "/apis/example.com/v1/watch/widgets",
+        "/apis/example.com/v1/namespaces/default/widgets",
         "/api/v1/namespaces/%2e%2e%2f/configmaps",
         "/apis/tenancy.kcp.io/v1alpha1/workspaces",
         "/api/v1/namespaces/default%2F..%2F..%2F/configmaps",
@@ -368,6 +404,7 @@ fn rests(id: &str) -> Vec<String> {
     rests.push(format!("/api/v1/namespaces/default/configmaps/{GUESSED}"));
     rests.push(format!("/api/v1/namespaces/default/configmaps/..%2F..%2F{id}%2Fdefault%2F{GUESSED}"));
     rests.push(format!("/api/v1/namespaces/..%2F{id}/configmaps"));
+    rests.push(format!("/apis/example.com/v1/namespaces/default/widgets/{GUESSED}"));
     rests
 }
 
