@@ -2,7 +2,6 @@
 
 use super::custom::WRITTEN_AS;
 use crate::custom::{Custom, Definition};
-use crate::place::Workspace;
 use openapi::builtin::{self, Type};
 use std::sync::Arc;
 
@@ -171,11 +170,12 @@ impl ResourceDef {
         }
     }
 
-    /// The same as other workspaces have it to whom this one lends what it defines. Their objects are kept apart.
-    pub(crate) fn lent(&self, by: &Workspace) -> Option<Self> {
+    /// The same as other workspaces have it, to whom the one with this id lends what it defines. Their objects are kept
+    /// apart.
+    pub(crate) fn lent(&self, by: &str) -> Option<Self> {
         let custom = self.custom()?;
         let Definition::Kept { name, revision } = &custom.definition else { return None };
-        let definition = Definition::Lent { by: by.clone(), name: name.clone(), revision: *revision };
+        let definition = Definition::Lent { by: by.into(), name: name.clone(), revision: *revision };
         let stored = Stored { identity: definition.identity(), ..self.stored.clone() };
         let schema = Schema::Custom(Arc::new(Custom { definition, ..Custom::clone(custom) }));
         Some(Self { schema, stored, ..self.clone() })

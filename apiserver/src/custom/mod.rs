@@ -15,7 +15,6 @@ pub use rules::{Judged, check_rules};
 pub use schema::{CustomSchema, envelope};
 
 use crate::object::Object;
-use crate::place::Workspace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use storage::Revision;
@@ -54,8 +53,8 @@ pub enum Definition {
     Given(Arc<Object>),
     /// It is kept elsewhere, never changes, and is shared with the workspace.
     Shared(Arc<Elsewhere>),
-    /// An object of another workspace, as it was read there: what that one defines, this one serves too.
-    Lent { by: Workspace, name: String, revision: Revision },
+    /// An object of the workspace with this id, as it was read there: what that one defines, this one serves too.
+    Lent { by: Arc<str>, name: String, revision: Revision },
 }
 
 /// A definition that is not the workspace's own. Where all of this is the same, so are the resources made of it.
@@ -88,13 +87,13 @@ impl Definition {
     pub fn identity(&self) -> Option<Arc<str>> {
         match self {
             Self::Shared(elsewhere) => Some(elsewhere.identity.clone()),
-            Self::Lent { by, .. } => Some(by.as_str().into()),
+            Self::Lent { by, .. } => Some(by.clone()),
             Self::Kept { .. } | Self::Given(_) => None,
         }
     }
 
-    /// The workspace that lends it, if it is lent.
-    pub fn lender(&self) -> Option<&Workspace> {
+    /// The id of the workspace that lends it, if it is lent.
+    pub fn lender(&self) -> Option<&str> {
         match self {
             Self::Lent { by, .. } => Some(by),
             Self::Kept { .. } | Self::Given(_) | Self::Shared(_) => None,

@@ -77,7 +77,7 @@ impl Schemas<'_> {
                     kept.entry(name).or_insert_with(|| self.read(self.workspace, name)).clone()
                 }
                 Definition::Shared(from) => self.read(&Workspace::new(&from.kept_in), &from.name),
-                Definition::Lent { by, name, .. } => self.read(by, name),
+                Definition::Lent { by, name, .. } => self.read(&Workspace::new(by), name),
             };
             let schema = definition.as_ref().and_then(|definition| schema_of(definition, &resource.version));
             let kind = Kind { group: &resource.group, version: &resource.version, kind: &resource.kind };

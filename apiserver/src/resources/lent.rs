@@ -23,7 +23,7 @@ impl Lent {
         base: &Arc<Catalog>,
         definitions: impl Iterator<Item = (String, Defined)>,
     ) -> Self {
-        let lent = |own: &Defined| own.iter().filter_map(|own| own.lent(by)).map(Arc::new).collect();
+        let lent = |own: &Defined| own.iter().filter_map(|own| own.lent(by.as_str())).map(Arc::new).collect();
         let definitions: Vec<(String, Defined)> = definitions.map(|(name, own)| (name, lent(&own))).collect();
         let all = definitions.iter().flat_map(|(_, resources)| resources.iter().cloned());
         Self { marked, catalog: Arc::new(Catalog::with(base, all)), definitions }

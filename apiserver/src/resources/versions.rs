@@ -151,8 +151,8 @@ impl Resources {
         let versions: Vec<String> = versions.filter_map(Value::as_str).map(str::to_owned).collect();
         let (trees, uid) = (objects.into_iter().map(Value::from).collect(), self.inner.ambient.uid());
         // Whom a definition names is found where it was written.
-        let named_in = resource.custom().and_then(|custom| custom.definition.lender()).unwrap_or(workspace);
-        let caller = self.caller(named_in);
+        let lender = resource.custom().and_then(|custom| custom.definition.lender()).map(Workspace::new);
+        let caller = self.caller(lender.as_ref().unwrap_or(workspace));
         let converted = conversion::convert(&caller, &endpoint, &versions, trees, api_version, uid).await;
         let objects = converted.map_err(failed)?.into_iter().map(Object::try_from).collect::<Result<_, _>>();
         objects.map_err(|error| failed(error.to_string()))

@@ -348,7 +348,7 @@ impl Resources {
             }
             // No other is called the same for as long as it is there: see `Resources::added`.
             Some(Definition::Lent { by, name, revision }) => {
-                let key = keyspace::key(&self.definitions(by)?.object(name))?;
+                let key = keyspace::key(&self.definitions(&Workspace::new(by))?.object(name))?;
                 Ok(txn.expect(key, Expect::At(*revision)))
             }
             // What is shared is the same for all with whom it is; that it still is, the mark of the workspace says.
