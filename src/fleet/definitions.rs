@@ -3,11 +3,12 @@
 
 use super::api::{CellApi, CellError, CellResource};
 use super::cell::CellId;
-use super::session::{Fleet, Session};
+use super::session::Session;
 use crate::controller::Mailbox;
 use futures_util::StreamExt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// How long to wait before a watch that ended is begun anew.
@@ -19,24 +20,18 @@ const NOTHING: &str = "hanse.dev/nothing=at-all";
 /// Where doubts about what a cell serves are told.
 #[derive(Clone)]
 pub(super) struct Doubts {
-    pub(super) fleet: Fleet,
     pub(super) cells: Arc<Mailbox<CellId>>,
 }
 
 impl Doubts {
     /// Watches for as long as the cell is dealt with.
-    pub(super) async fn watch(self, session: Weak<Session>, stop: CancellationToken) {
-        let mut changes = self.fleet.changes();
+    pub(super) async fn watch(self, session: Weak<Session>, settled: Arc<Notify>, stop: CancellationToken) {
         loop {
             let Some((api, of)) = watched(&session) else {
-                let again = tokio::select! {
-                    () = stop.cancelled() => false,
-                    changed = changes.changed() => changed.is_ok() && session.strong_count() > 0,
-                };
-                if !again {
-                    return;
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = settled.notified() => continue,
                 }
-                continue;
             };
             // A server that is going ends every watch as soon as it has begun.
             let followed = async {

@@ -47,7 +47,7 @@ pub(super) fn controller(
     pace: Pace,
 ) -> Controller<Registry> {
     let (fleet, ledger, cells) = (fleet.clone(), ledger.clone(), Arc::default());
-    let doubts = Doubts { fleet: fleet.clone(), cells: Arc::clone(&cells) };
+    let doubts = Doubts { cells: Arc::clone(&cells) };
     let (usual, known) = (Mutex::default(), Mutex::default());
     let registry = Registry { client: client.clone(), connect, fleet, ledger, doubts, pace, usual, known };
     let controller = Controller::new(registry).source(changes_of(client, CELLS, cell_of));
@@ -180,7 +180,8 @@ impl Registry {
         let session = Arc::new(Session::new(id.clone(), cell.uid().to_owned(), api, &access));
         self.known.lock().remove(id);
         self.fleet.enter(session.clone());
-        tokio::spawn(self.doubts.clone().watch(Arc::downgrade(&session), session.ended()));
+        let (watched, settled) = (Arc::downgrade(&session), session.settled());
+        tokio::spawn(self.doubts.clone().watch(watched, settled, session.ended()));
         Ok(session)
     }
 

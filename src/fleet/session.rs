@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 /// How a cell is reached.
@@ -96,6 +96,8 @@ pub struct Session {
     doubted: AtomicBool,
     /// What it serves. Replaced whole.
     resources: Mutex<Arc<Served>>,
+    /// Told when it gets up or down, or serves something else: whoever waits for one cell is not woken for others.
+    settled: Arc<Notify>,
     /// Ends with the session, and with it whoever works for it.
     ended: CancellationToken,
 }
@@ -109,7 +111,8 @@ impl Drop for Session {
 impl Session {
     pub(super) fn new(cell: CellId, uid: String, api: Arc<dyn CellApi>, access: &Access) -> Self {
         let (up, doubted, resources) = (AtomicBool::new(false), AtomicBool::new(false), Mutex::new(Arc::default()));
-        Self { cell, uid, api, access: access.fingerprint(), up, doubted, resources, ended: CancellationToken::new() }
+        let (access, settled, ended) = (access.fingerprint(), Arc::default(), CancellationToken::new());
+        Self { cell, uid, api, access, up, doubted, resources, settled, ended }
     }
 
     /// Whether it is reached in this way.
@@ -119,6 +122,11 @@ impl Session {
 
     pub(super) fn ended(&self) -> CancellationToken {
         self.ended.clone()
+    }
+
+    /// Has something for one who waits for it whenever it is not as it was.
+    pub(super) fn settled(&self) -> Arc<Notify> {
+        self.settled.clone()
     }
 
     /// Whether it answers.
@@ -199,13 +207,12 @@ impl Fleet {
     }
 
     pub(super) fn settle(&self, session: &Session, up: bool, resources: Option<Arc<Served>>) {
-        if let Some(resources) = resources {
+        let others = resources.is_some_and(|resources| {
             let before = std::mem::replace(&mut *session.resources.lock(), resources.clone());
-            if before != resources {
-                self.changed();
-            }
-        }
-        if session.up.swap(up, Ordering::AcqRel) != up {
+            before != resources
+        });
+        if session.up.swap(up, Ordering::AcqRel) != up || others {
+            session.settled.notify_one();
             self.changed();
         }
     }

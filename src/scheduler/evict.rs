@@ -182,8 +182,10 @@ type Due = (Vec<Result<Eviction, Trouble>>, Option<i64>);
 fn due(seen: &Seen<'_>, before: &Before, around: &Circumstances<'_>, leaving: &[Eviction]) -> Due {
     let (mut due, mut next) = (Vec::new(), None::<i64>);
     let cells: BTreeSet<String> = before.targets.iter().map(|target| target.cell.clone()).collect();
+    let there = seen.cells.iter().filter(|cell| !cell.leaving && cells.contains(&cell.name));
+    let there: BTreeMap<&str, &Cell> = there.map(|cell| (cell.name.as_str(), cell)).collect();
     for target in &before.targets {
-        let Some(cell) = seen.cells.iter().find(|cell| cell.name == target.cell && !cell.leaving) else { continue };
+        let Some(cell) = there.get(target.cell.as_str()) else { continue };
         if leaving.iter().any(|eviction| eviction.cell == target.cell) {
             continue;
         }

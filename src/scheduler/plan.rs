@@ -312,6 +312,9 @@ fn finish(seen: &Seen<'_>, mut placement: Placement) -> Placement {
     }
     // What was kept only because somebody referred to it, and nobody does any more.
     placement.targets = targets.into_values().filter(|target| !target.because.is_empty()).collect();
-    placement.refused.retain(|refusal| !placement.targets.iter().any(|target| target.cell == refusal.cell));
+    let chosen = &placement.targets;
+    // They are in the order of their cells.
+    let is_chosen = |cell: &str| chosen.binary_search_by(|target| target.cell.as_str().cmp(cell)).is_ok();
+    placement.refused.retain(|refusal| !is_chosen(&refusal.cell));
     placement
 }

@@ -158,17 +158,20 @@ enum Changed {
 impl Scheduler {
     async fn place(&self, key: &Key, at: &ObjectRef, source: &Object) -> Result<Retired, ApiError> {
         let tree = Value::from(source.clone());
-        let (mut rules, mut led, mut left) = (Vec::new(), Led::default(), None);
+        let (mut rules, mut led, mut stays) = (Vec::new(), Led::default(), false);
         let place = self.record_of(at.workspace(), source.uid())?;
         let written = self.client.get(&place).await?;
         if !source.is_deleting() && !self.is_copy(source) {
             rules = self.book.rules_for(at.workspace(), &tree, written.as_ref());
             led = self.index.lock().followers.of(key);
-            left = written.as_ref().and_then(|record| record::left(record, |home, cell| self.has_cell(home, cell)));
+            stays = true;
         }
         if rules.is_empty() && led.0.is_empty() {
+            let written = written.as_ref();
+            let left =
+                written.filter(|_| stays).and_then(|record| record::left(record, |at, cell| self.has_cell(at, cell)));
             return match left {
-                Some(left) => self.write(&place, written.as_ref(), &left).await,
+                Some(left) => self.write(&place, written, &left).await,
                 None => self.withdraw(at, source).await,
             };
         }

@@ -10,7 +10,7 @@ use super::wish::Wishes;
 use super::worker::Worker;
 use crate::apis::definitions::CELLS;
 use crate::controller::Controller;
-use crate::fleet::{CellId, Fleet, Ledger, Served, Session};
+use crate::fleet::{CellId, CopyId, CopyKind, Fleet, Ledger, Served, Session};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +30,9 @@ const COPIES_SHARED: usize = 512;
 
 /// Lists of cells that are read at once: each is a page of objects as trees.
 const LISTED_AT_ONCE: usize = 8;
+
+/// Cells come up in crowds, and each look is at all of them: how long those are waited for that come with one.
+const CROWD: Duration = Duration::from_millis(5);
 
 /// How often it is looked whether there are records of cells that nobody knows any more.
 const SWEEP: Duration = Duration::from_secs(2);
@@ -76,7 +79,13 @@ impl Supervisor {
             self.adjust(&mut running, &stop).await;
             tokio::select! {
                 () = stop.cancelled() => break,
-                changed = changes.changed() => if changed.is_err() { break },
+                changed = changes.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                    tokio::time::sleep(CROWD).await;
+                    changes.mark_unchanged();
+                }
                 _ = sweep.tick() => self.forget_lost(&running).await,
             }
         }
@@ -147,8 +156,18 @@ impl Supervisor {
             upsyncs: upsyncs.clone(),
         };
         let all = self.post.wanted_in(&session.cell).into_iter().chain(self.ledger.in_cell(&session.cell));
-        // Of the others the watches tell that are begun here.
-        all.filter(|id| !worker.waits_for_watch(id)).for_each(|id| mailbox.put(id));
+        // Of the others the watches tell that are begun here. Most are of few kinds.
+        let mut watched: Vec<(Arc<CopyKind>, bool)> = Vec::new();
+        let mut waits_for_watch = |id: &CopyId| {
+            let Some(kind) = self.ledger.made_as(id) else { return false };
+            if let Some((_, waits)) = watched.iter().find(|(known, _)| Arc::ptr_eq(known, &kind)) {
+                return *waits;
+            }
+            let waits = worker.waits_for_watch_of(&kind);
+            watched.push((kind, waits));
+            waits
+        };
+        all.filter(|id| !waits_for_watch(id)).for_each(|id| mailbox.put(id));
         let controller = Controller::new(worker).mailbox(&mailbox).workers(COPIES_AT_ONCE);
         let controller = controller.sharing(COPIES_OF_ITS_OWN, &self.shared.workers);
         let (fleet, until, done) = (self.fleet.clone(), stop.clone(), CancellationToken::new());

@@ -13,7 +13,7 @@ use crate::apis::interpret::Operation;
 use crate::apis::kinds;
 use crate::controller::{Action, Reconciler};
 use crate::fleet::api::{CellError, CellPlace};
-use crate::fleet::{CellId, CopyId, Ledger, Session};
+use crate::fleet::{CellId, CopyId, CopyKind, Ledger, Session};
 use crate::syncer::mark::{self, Belongs};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -81,7 +81,10 @@ impl Worker {
     /// Whether its kind is about to be watched. What there is to do about something that is recorded cannot be known before,
     /// and as soon as the cell has told what it has, the watch brings it back here. What was found there is not watched.
     pub(super) fn waits_for_watch(&self, id: &CopyId) -> bool {
-        let Some(kind) = self.ledger.made_as(id) else { return false };
+        self.ledger.made_as(id).is_some_and(|kind| self.waits_for_watch_of(&kind))
+    }
+
+    pub(super) fn waits_for_watch_of(&self, kind: &CopyKind) -> bool {
         let served = self.session.resources();
         let mut versions = served.of_plural(&kind.group, &kind.resource);
         let same = versions.find(|served| served.version == kind.version);
