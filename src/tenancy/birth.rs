@@ -208,7 +208,7 @@ impl Tenancy {
         }
         let parent_path = above.annotation(PATH).unwrap_or(parent.as_str()).to_owned();
         let parent_type = match TypeRef::parse(above.annotation(TYPE).unwrap_or_default()) {
-            Some(of) => types.find(&json!({ "name": of.name, "path": of.path }), &parent_path)?,
+            Some(of) => types.known(&of)?,
             None => None,
         };
         let asked = object.pointer(&["spec", "type"]).filter(|said| said.get("name").is_some_and(|name| name != ""));
@@ -365,7 +365,7 @@ impl Newborn<'_> {
         let types = Types { around };
         let wanted = self.of.default_bindings();
         match sharing::start::bindings(&types, &self.id, &wanted, write.ambient)? {
-            Ok(bindings) => all.extend(bindings),
+            Ok(bindings) => all.extend(bindings.into_iter().chain(self.of.unchanged(around)?)),
             Err(missing) => {
                 let why = format!("workspace type {} binds APIExport {missing}, which does not exist", self.of.of);
                 return Err(ApiError::forbidden(&write.at.resource, owner.name(), &why));

@@ -6,6 +6,7 @@ mod everywhere;
 mod evolution;
 mod homes;
 mod isolation;
+mod lasting;
 mod mounts;
 mod platform;
 mod projects;
