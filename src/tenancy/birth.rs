@@ -11,7 +11,7 @@ use super::words::{
 };
 use super::{door, homes, lifecycle, mounts, reserved, rest, sharing};
 use apiserver::allocate::Beside;
-use apiserver::attend::{Around, Attendant, Attending, Shared, Visit};
+use apiserver::attend::{Allowance, Around, Attendant, Attending, Shared, Visit};
 use apiserver::auth::impersonation::Wanted;
 use apiserver::auth::{Attributes, Objects, Rules, User};
 use apiserver::catalog::ResourceDef;
@@ -155,9 +155,12 @@ impl Attendant for Tenancy {
         sharing::foretell(object, write)
     }
 
-    fn keep(&self, object: &mut Object, write: &Attending<'_>) -> Result<(), ApiError> {
-        rest::keep(object.name(), write)?;
-        reserved::keep(object, write)
+    fn keep(&self, object: &mut Object, write: &Attending<'_>) -> Result<Allowance, ApiError> {
+        let allowance = rest::keep(object.name(), write)?;
+        if !write.user.is_master() {
+            reserved::keep(object, write)?;
+        }
+        Ok(allowance)
     }
 }
 
