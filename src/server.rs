@@ -15,7 +15,9 @@ use crate::fleet::{self, Connector, Doors, Ledger};
 use crate::interpreter::Scripts;
 use crate::scheduler::controller::{self as scheduler, Rulebook};
 use crate::syncer::run as syncer;
-use crate::tenancy::{Finder, HOME, ROOT, Tenancy, address, bindings, copies, departure, mounts, projects, rest, seed};
+use crate::tenancy::{
+    Finder, HOME, ROOT, Tenancy, address, bindings, copies, departure, lasting, mounts, projects, rest, seed,
+};
 use crate::upkeep::{self, Pace, Signing, Upkeep};
 use apiserver::ambient::Ambient;
 use apiserver::api::Api;
@@ -228,6 +230,7 @@ fn tend(
     tending.spawn(address::refresh(client.clone(), url, stop.clone()));
     tending.spawn(departure::controller(&client).run(stop.clone()));
     tending.spawn(bindings::controller(&client).run(stop.clone()));
+    tending.spawn(lasting::controller(&client).run(stop.clone()));
     tending.spawn(copies::controller(&client, copies::AGE).run(stop.clone()));
     tending.spawn(mounts::controller(&client).run(stop.clone()));
     tending.spawn(projects::departure::controller(&client).run(stop.clone()));

@@ -113,6 +113,17 @@ pub struct Shared {
     pub from: Elsewhere,
 }
 
+/// How many objects a workspace may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Allowance {
+    /// As many as any other.
+    #[default]
+    AsOthers,
+    /// Whatever holds for others. Events are not counted, nor are they refused: they tell why nothing else is made.
+    Objects(u64),
+    AnyNumber,
+}
+
 /// Looks after some kinds that came with the server.
 pub trait Attendant: fmt::Debug + Send + Sync {
     /// Completes an object that is made or changed, after its author and all who are asked have had their say; and says
@@ -173,9 +184,10 @@ pub trait Attendant: fmt::Debug + Send + Sync {
     }
 
     /// Looks at the metadata of an object that is made or changed: what in it is not its author's is put back, or is why
-    /// the write is refused.
-    fn keep(&self, _object: &mut Object, _: &Attending<'_>) -> Result<(), ApiError> {
-        Ok(())
+    /// the write is refused. Says how many objects the workspace may hold, which is known where it is looked at. Of what
+    /// masters write only what they make is asked.
+    fn keep(&self, _object: &mut Object, _: &Attending<'_>) -> Result<Allowance, ApiError> {
+        Ok(Allowance::default())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The API from inside: for parts of the server that do what any client does, under a name of their own.
 
+use crate::attend::Around;
 use crate::auth::{Access, Attributes, Authorized, User};
 use crate::backends::Backends;
 use crate::body::Body;
@@ -166,6 +167,18 @@ impl Client {
     /// What is known here of a resource in all workspaces.
     pub fn scan_everywhere(&self, resource: &ResourceDef) -> Scan {
         self.resources.store().recent().scan(keyspace::everywhere(resource))
+    }
+
+    /// The same from behind a key on, for those that look through it a part at a time.
+    pub fn scan_everywhere_after(&self, resource: &ResourceDef, after: Option<&storage::Key>) -> Scan {
+        let all = keyspace::everywhere(resource);
+        let rest = after.map_or_else(|| all.clone(), |key| all.after(key));
+        self.resources.store().recent().scan(rest)
+    }
+
+    /// All workspaces as they are now.
+    pub fn around<'a>(&'a self, workspace: &'a Workspace) -> impl Around + 'a {
+        self.resources.around(workspace)
     }
 
     /// The same by the name that resources have in common, for those that workspaces define by themselves.

@@ -11,7 +11,7 @@ use super::words::{
 };
 use super::{door, homes, lifecycle, mounts, reserved, rest, sharing};
 use apiserver::allocate::Beside;
-use apiserver::attend::{Around, Attendant, Attending, Shared, Visit};
+use apiserver::attend::{Allowance, Around, Attendant, Attending, Shared, Visit};
 use apiserver::auth::impersonation::Wanted;
 use apiserver::auth::{Attributes, Objects, Rules, User};
 use apiserver::catalog::ResourceDef;
@@ -155,9 +155,12 @@ impl Attendant for Tenancy {
         sharing::foretell(object, write)
     }
 
-    fn keep(&self, object: &mut Object, write: &Attending<'_>) -> Result<(), ApiError> {
-        rest::keep(object.name(), write)?;
-        reserved::keep(object, write)
+    fn keep(&self, object: &mut Object, write: &Attending<'_>) -> Result<Allowance, ApiError> {
+        let allowance = rest::keep(object.name(), write)?;
+        if !write.user.is_master() {
+            reserved::keep(object, write)?;
+        }
+        Ok(allowance)
     }
 }
 
@@ -208,7 +211,7 @@ impl Tenancy {
         }
         let parent_path = above.annotation(PATH).unwrap_or(parent.as_str()).to_owned();
         let parent_type = match TypeRef::parse(above.annotation(TYPE).unwrap_or_default()) {
-            Some(of) => types.find(&json!({ "name": of.name, "path": of.path }), &parent_path)?,
+            Some(of) => types.known(&of)?,
             None => None,
         };
         let asked = object.pointer(&["spec", "type"]).filter(|said| said.get("name").is_some_and(|name| name != ""));
@@ -365,7 +368,7 @@ impl Newborn<'_> {
         let types = Types { around };
         let wanted = self.of.default_bindings();
         match sharing::start::bindings(&types, &self.id, &wanted, write.ambient)? {
-            Ok(bindings) => all.extend(bindings),
+            Ok(bindings) => all.extend(bindings.into_iter().chain(self.of.unchanged(around)?)),
             Err(missing) => {
                 let why = format!("workspace type {} binds APIExport {missing}, which does not exist", self.of.of);
                 return Err(ApiError::forbidden(&write.at.resource, owner.name(), &why));

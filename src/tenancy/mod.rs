@@ -36,7 +36,7 @@ mod words;
 
 pub use birth::Tenancy;
 pub use find::Finder;
-pub use sharing::{bindings, copies};
+pub use sharing::{bindings, copies, lasting};
 pub use words::{HOME, ROOT};
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Workspaces that rest: in one that is marked inactive nobody does anything, one that is unavailable does not answer,
 //! and in one that is suspended nothing is made or changed. What a workspace says of itself can always be seen, and an
-//! administrator can always wake it.
+//! administrator can always wake it. How many objects a workspace may hold is said in the same place.
 
-use super::words::{HOME, INACTIVE, INACTIVE_BEFORE, ITSELF, LOGICAL_CLUSTERS, ROOT, SUSPENDED, collection};
+use super::words::{
+    HOME, INACTIVE, INACTIVE_BEFORE, ITSELF, LOGICAL_CLUSTERS, MAX_TOTAL_OBJECTS, ROOT, SUSPENDED, collection,
+};
 use crate::controller::{Action, Controller, Reconciler, changes_of};
 use apiserver::api::Api;
-use apiserver::attend::{Around, Attending};
+use apiserver::attend::{Allowance, Around, Attending};
 use apiserver::client::{Client, Seen};
 use apiserver::error::ApiError;
 use apiserver::keyspace;
@@ -63,20 +65,38 @@ pub(super) fn attend(object: &mut Object, old: &Object, write: &Attending<'_>) -
     Ok(())
 }
 
-/// Refuses to make or change anything in a workspace that is suspended. What is going may go.
-pub(super) fn keep(name: &str, write: &Attending<'_>) -> Result<(), ApiError> {
+/// Refuses to make or change anything in a workspace that is suspended, and says how much it may hold. What is going may
+/// go.
+pub(super) fn keep(name: &str, write: &Attending<'_>) -> Result<Allowance, ApiError> {
     let workspace = &write.at.workspace;
     let exempt = write.user.is_part_of_the_server() || write.old.is_some_and(Object::is_deleting);
-    if exempt || [ROOT, HOME].contains(&workspace.as_str()) {
-        return Ok(());
+    // The first workspaces are never suspended.
+    if exempt || write.old.is_some() && [ROOT, HOME].contains(&workspace.as_str()) {
+        return Ok(Allowance::AsOthers);
     }
     let at = collection(write.around, LOGICAL_CLUSTERS, workspace)?.object(ITSELF);
-    let Some(itself) = write.around.bytes(&at)? else { return Ok(()) };
-    let itself = Peek::of(&itself);
-    let Some(reasons) = itself.text(&["metadata", "annotations", SUSPENDED]) else { return Ok(()) };
-    let project = itself.text(&["spec", "owner", "name"]).unwrap_or_default();
-    let why = format!("project {project:?} is suspended ({reasons}) and cannot accept new updates while suspended");
-    Err(ApiError::forbidden_because(&write.at.resource, name, &why, "ProjectSuspended"))
+    let Some(bytes) = write.around.bytes(&at)? else { return Ok(Allowance::AsOthers) };
+    let itself = Peek::of(&bytes);
+    let Some(annotations) = itself.raw(&["metadata", "annotations"]).map(Peek::of) else {
+        return Ok(Allowance::AsOthers);
+    };
+    if let Some(reasons) = annotations.text(&[SUSPENDED]).filter(|_| !write.user.is_master()) {
+        let project = itself.text(&["spec", "owner", "name"]).unwrap_or_default();
+        let why = format!("project {project:?} is suspended ({reasons}) and cannot accept new updates while suspended");
+        return Err(ApiError::forbidden_because(&write.at.resource, name, &why, "ProjectSuspended"));
+    }
+    let Some(max) = annotations.text(&[MAX_TOTAL_OBJECTS]) else { return Ok(Allowance::AsOthers) };
+    // Whoever makes a workspace ready is not held up.
+    let is_ready = itself.text(&["status", "phase"]).as_deref() == Some("Ready");
+    Ok(if is_ready { allowance(&max) } else { Allowance::AsOthers })
+}
+
+/// What is no number says nothing; none above zero means any.
+fn allowance(said: &str) -> Allowance {
+    match said.parse::<i64>() {
+        Err(_) => Allowance::AsOthers,
+        Ok(max) => u64::try_from(max).ok().filter(|max| *max > 0).map_or(Allowance::AnyNumber, Allowance::Objects),
+    }
 }
 
 /// Ends the watches of workspaces that are put to rest, and those of all workspaces at once.
@@ -126,6 +146,17 @@ mod tests {
         check(INACTIVE_BEFORE, "true", true);
         for (name, value) in [(INACTIVE, "false"), (INACTIVE, ""), (INACTIVE, "True"), ("core.kcp.io/other", "true")] {
             check(name, value, false);
+        }
+    }
+    #[test]
+    fn a_limit_is_a_number_above_zero() {
+        let check = |said: &str, expected: Allowance| assert_eq!(allowance(said), expected, "{said}");
+        check("40", Allowance::Objects(40));
+        for none in ["0", "-1", "-9000000000000000000"] {
+            check(none, Allowance::AnyNumber);
+        }
+        for odd in ["", "many", "1.5", "4 0", "99999999999999999999"] {
+            check(odd, Allowance::AsOthers);
         }
     }
 }

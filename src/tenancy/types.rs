@@ -2,7 +2,9 @@
 
 use super::path::{self, Tree};
 use super::sharing::start::Wanted;
+use super::sharing::{MAINTAIN, revision};
 use super::words::{CLUSTER, ITSELF, LOGICAL_CLUSTERS, PATH, TYPES, WORKSPACES, collection};
+use apiserver::allocate::Beside;
 use apiserver::attend::Around;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
@@ -15,7 +17,7 @@ use std::fmt;
 const PARTS_MAX: usize = 64;
 
 /// `root:universal`: where a type is defined, and its name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct TypeRef {
     pub(super) path: String,
     pub(super) name: String,
@@ -102,6 +104,11 @@ impl Types<'_> {
         Ok(None)
     }
 
+    /// The same for one that is known by where it is.
+    pub(super) fn known(&self, of: &TypeRef) -> Result<Option<Resolved>, ApiError> {
+        self.one(of)?.map(|part| self.whole(part)).transpose()
+    }
+
     /// The type with this name, under the path that its workspace calls itself.
     fn one(&self, of: &TypeRef) -> Result<Option<Part>, ApiError> {
         let Some(home) = path::resolve(&of.path, self) else { return Ok(None) };
@@ -138,6 +145,26 @@ impl Types<'_> {
     }
 }
 
+fn maintains(object: &Object) -> bool {
+    object.text(&["spec", "defaultAPIBindingLifecycle"]) == MAINTAIN
+}
+
+/// The exports that types name, each once.
+fn wanted<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<Wanted> {
+    let mut all: Vec<Wanted> = Vec::new();
+    for Part { of, object, .. } in parts {
+        for said in object.items(&["spec", "defaultAPIBindings"]) {
+            let word = |field: &str| said.get(field).and_then(Value::as_str).unwrap_or_default();
+            let path = if word("path").is_empty() { &*of.path } else { word("path") };
+            let wanted = Wanted { path: path.to_owned(), export: word("export").to_owned() };
+            if !all.contains(&wanted) {
+                all.push(wanted);
+            }
+        }
+    }
+    all
+}
+
 impl Resolved {
     /// Itself and all that it is made of.
     pub(super) fn made_of(&self) -> impl Iterator<Item = &TypeRef> {
@@ -170,18 +197,23 @@ impl Resolved {
 
     /// What workspaces of the type take from the start.
     pub(super) fn default_bindings(&self) -> Vec<Wanted> {
-        let mut all: Vec<Wanted> = Vec::new();
-        for Part { of, object, .. } in &self.parts {
-            for said in object.items(&["spec", "defaultAPIBindings"]) {
-                let word = |field: &str| said.get(field).and_then(Value::as_str).unwrap_or_default();
-                let path = if word("path").is_empty() { &*of.path } else { word("path") };
-                let wanted = Wanted { path: path.to_owned(), export: word("export").to_owned() };
-                if !all.contains(&wanted) {
-                    all.push(wanted);
-                }
-            }
-        }
-        all
+        wanted(self.parts.iter())
+    }
+
+    /// What they are to have for as long as they are there. Each of the types that it is made of says so for itself.
+    pub(super) fn maintained_bindings(&self) -> Vec<Wanted> {
+        wanted(self.parts.iter().filter(|part| maintains(&part.object)))
+    }
+
+    /// On condition of what a workspace is made that is to have what its type maintains: whoever gives that to the
+    /// workspaces there are could miss one that is made by what the type said before.
+    pub(super) fn unchanged(&self, around: &dyn Around) -> Result<Vec<Beside>, ApiError> {
+        let maintaining = self.parts.iter().filter(|part| maintains(&part.object));
+        let unchanged = maintaining.map(|Part { of, home, object }| {
+            let at = collection(around, TYPES, &Workspace::new(home))?.object(&of.name);
+            Ok(Beside::Unchanged(Box::new(at), revision(object)))
+        });
+        unchanged.collect()
     }
 
     /// What is made inside of it unless something else is asked for.

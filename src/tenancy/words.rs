@@ -49,6 +49,9 @@ pub(super) const INACTIVE_BEFORE: &str = "internal.kcp.io/inactive";
 /// Why nothing may change in the workspace of a project.
 pub(super) const SUSPENDED: &str = "internal.tenancy.kcp.io/suspended";
 
+/// How many objects a workspace may hold, whatever others may.
+pub(super) const MAX_TOTAL_OBJECTS: &str = "core.kcp.io/max-total-objects";
+
 /// Holds a workspace until its logical cluster is gone.
 pub(super) const HELD_BY_CLUSTER: &str = "core.kcp.io/logicalcluster";
 /// Holds a logical cluster until nothing is in it.

@@ -91,7 +91,6 @@ impl Resources {
     ) -> Result<(Object, Vec<Beside>), ApiError> {
         let (at, ambient) = (by.get(), &self.inner.ambient);
         check_defined(at, &object)?;
-        self.room_for_another(at, object.name(), by.user())?;
         // What follows from a name that the server makes up is nobody's.
         write::complete(&at.resource, &mut object);
         stamp(&mut object, at, ambient);

@@ -2,10 +2,13 @@
 //! when the limit is reached may still go over it.
 
 use super::Resources;
+use crate::attend::Allowance;
 use crate::auth::User;
+use crate::catalog::ResourceDef;
 use crate::error::ApiError;
+use crate::keyspace;
 use crate::object::Object;
-use crate::place::Collection;
+use crate::place::{Collection, Workspace};
 use serde_json::Value;
 use storage::Size;
 
@@ -44,11 +47,40 @@ impl Resources {
         let _ = self.inner.room.set(room);
     }
 
-    /// Refuses what would be one object more in a workspace that is full.
-    pub(super) fn room_for_another(&self, at: &Collection, name: &str, user: &User) -> Result<(), ApiError> {
-        let Some(room) = self.limited(user) else { return Ok(()) };
+    /// Refuses what would be one object more in a workspace that is full. Not asked of what the server itself keeps there.
+    pub(super) fn room_for_another(&self, at: &Collection, name: &str, allowance: Allowance) -> Result<(), ApiError> {
+        let all = self.inner.room.get().copied().unwrap_or_default();
+        if !all.is_limited() && !matches!(allowance, Allowance::Objects(_)) {
+            return Ok(());
+        }
         let used = self.inner.store.share(at.workspace.as_str().as_bytes());
-        room.for_another(used).map_or(Ok(()), |why| Err(ApiError::forbidden(&at.resource, name, &why)))
+        let why = match allowance {
+            Allowance::AsOthers => all.for_another(used),
+            Allowance::AnyNumber => all.for_growth(used),
+            Allowance::Objects(max) => match self.beyond(max, used, at)? {
+                Some(why) => Some(why),
+                None => all.for_growth(used),
+            },
+        };
+        why.map_or(Ok(()), |why| Err(ApiError::forbidden(&at.resource, name, &why)))
+    }
+
+    /// Why a workspace holds no more than it is allowed to, if so.
+    fn beyond(&self, max: u64, used: Size, at: &Collection) -> Result<Option<String>, ApiError> {
+        if used.keys < max || is_event(&at.resource) {
+            return Ok(None);
+        }
+        // They are counted only here, where it matters.
+        let objects = used.keys.saturating_sub(self.events_in(&at.workspace)?);
+        let reached = "it has reached its total object count limit";
+        Ok((objects >= max).then(|| format!("the workspace holds {objects} objects, and may hold {max}: {reached}")))
+    }
+
+    fn events_in(&self, workspace: &Workspace) -> Result<u64, ApiError> {
+        let Some(events) = self.builtin().stored_as("", "events") else { return Ok(0) };
+        let place = Collection { resource: events.clone(), workspace: workspace.clone(), namespace: None };
+        let all = self.inner.store.recent().scan(keyspace::range(&place)?);
+        all.map(|entry| entry.map(|_| 1).map_err(ApiError::from)).sum()
     }
 
     /// Refuses what makes an object larger in a workspace that is full.
@@ -73,6 +105,11 @@ impl Resources {
         let exempt = user.is_part_of_the_server() && user.is_master();
         self.inner.room.get().filter(|room| room.is_limited() && !exempt)
     }
+}
+
+/// Of either group: they are stored as one.
+fn is_event(resource: &ResourceDef) -> bool {
+    (&*resource.stored.group, &*resource.stored.plural, &resource.stored.identity) == ("", "events", &None)
 }
 
 #[cfg(test)]

@@ -32,6 +32,11 @@ impl Resources {
         self.sight_at(workspace, self.inner.store.recent())
     }
 
+    /// The same for parts of the server that decide by themselves.
+    pub(crate) fn around<'a>(&'a self, workspace: &'a Workspace) -> impl Around + 'a {
+        self.sight(workspace)
+    }
+
     pub(super) fn sight_at<'a>(&'a self, workspace: &'a Workspace, snapshot: Snapshot) -> Sight<'a> {
         Sight { resources: self, snapshot, workspace }
     }

@@ -275,16 +275,18 @@ impl Resources {
         self.moved(attempt.resource, workspace)
     }
 
-    /// What in the metadata is not its author's stays as it was.
+    /// What in the metadata is not its author's stays as it was, and what is made finds room in its workspace.
     fn keep(&self, object: &mut Object, attempt: &Attempt<'_>, by: By<'_>) -> Result<(), ApiError> {
-        if by.user.is_master() {
+        let is_made = attempt.old.is_none();
+        if by.user.is_master() && (by.user.is_part_of_the_server() || !is_made) {
             return Ok(());
         }
         let around = self.sight(&by.at.workspace);
         let Attempt { part, old, ambient, .. } = *attempt;
         let By { at, user, through_window } = by;
         let write = Attending { at, part, old, user, through_window, ambient, around: &around };
-        self.inner.attendant.keep(object, &write)
+        let allowance = self.inner.attendant.keep(object, &write)?;
+        if is_made { self.room_for_another(at, object.name(), allowance) } else { Ok(()) }
     }
 
     fn attend(&self, object: &mut Object, attempt: &Attempt<'_>, by: By<'_>) -> Result<Vec<Beside>, ApiError> {

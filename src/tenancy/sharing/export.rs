@@ -271,7 +271,7 @@ fn slice_of(export: &Object, write: &Attending<'_>, (path, url): (&str, &str)) -
 }
 
 /// The revision at which an object was read.
-pub(super) fn revision(object: &Object) -> Revision {
+pub(in crate::tenancy) fn revision(object: &Object) -> Revision {
     Revision(object.resource_version().parse().unwrap_or_default())
 }
 

@@ -7,7 +7,8 @@
 //! objects carry the identity, so that those of two exports never mix, whatever they are called.
 //!
 //! [`bound`] and [`claims`] are pure; [`bindings`] keeps bindings up to date and empties those that go;
-//! [`copies`] takes away what nobody has bound any more.
+//! [`copies`] takes away what nobody has bound any more. What workspaces of a type have bound from the start is said in
+//! [`start`], and what they are to keep in [`lasting`].
 //! What an exporter sees of those who took something is said in [`window`], and which schemas those are in [`schemas`].
 
 mod binding;
@@ -21,6 +22,7 @@ mod export;
 mod forecast;
 mod identities;
 mod judge;
+pub mod lasting;
 mod migration;
 mod policy;
 mod schema;
@@ -39,14 +41,15 @@ use apiserver::error::ApiError;
 use apiserver::object::Object;
 use apiserver::place::Workspace;
 use apiserver::strategy::Part;
+pub(super) use export::revision;
 pub(super) use forecast::foretell;
 pub(super) use identities::Identities;
 pub(super) use policy::ceiling;
 use serde_json::Value;
 use storage::Revision;
 
-pub(super) use words::SLICES;
 use words::{BINDINGS, CONVERSIONS, CONVERTED, EVOLVED, EXPORTS, SCHEMAS, VAULT};
+pub(super) use words::{MAINTAIN, SLICES};
 
 /// Completes an object of one of these kinds; nothing if it is of another.
 pub(super) fn attend(object: &mut Object, write: &Attending<'_>, url: &str) -> Option<Result<Vec<Beside>, ApiError>> {

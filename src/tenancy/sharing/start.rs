@@ -15,6 +15,7 @@ use apiserver::error::ApiError;
 use apiserver::object::Object;
 use apiserver::place::Workspace;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 /// An export, and the path of the workspace that it is in.
@@ -37,7 +38,7 @@ pub(in crate::tenancy) fn bindings(
     for Wanted { path, export } in wanted {
         let home = path::resolve(path, types).map(|id| Workspace::new(&id));
         let reference = format!("{path}|{export}");
-        let mut binding = drafted(path, export, &mut names, ambient);
+        let mut binding = drafted(path, export, &mut names);
         let found = match &home {
             Some(home) => offer(&binding, home, around)?,
             None => None,
@@ -77,29 +78,36 @@ pub(in crate::tenancy) fn bindings(
     Ok(Ok(beside))
 }
 
-/// A binding under a name that no other has.
-fn drafted(path: &str, export: &str, names: &mut BTreeSet<String>, ambient: &Ambient) -> Object {
+/// A binding under a name that no other has: what its export is called, if it can be. Whoever makes it a second time, not
+/// knowing of the first, comes upon the same name.
+pub(super) fn drafted(path: &str, export: &str, taken: &mut BTreeSet<String>) -> Object {
     let mut name = export.to_owned();
-    while !names.insert(name.clone()) {
-        name = format!("{export}-{}", ambient.suffix());
+    for attempt in 1.. {
+        if taken.insert(name.clone()) {
+            break;
+        }
+        let hash = Sha256::digest(format!("{path}|{export}|{attempt}"));
+        name = format!("{export}-{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2]);
     }
     let reference = json!({ "export": { "path": path, "name": export } });
     let tree = json!({ "metadata": { "name": name }, "spec": { "reference": reference } });
     Object::try_from(tree).unwrap_or_default()
 }
 
-/// Whoever chose the type agreed to what its exports claim.
 fn accept(binding: &mut Object, offer: &Offer) {
-    let claims: Vec<Value> = claims::asked(&offer.object)
-        .into_iter()
-        .map(|mut accepted| {
-            let suggested = accepted.as_object_mut().and_then(|claim| claim.remove("defaultSelector"));
-            accepted["selector"] = suggested.unwrap_or_else(|| json!({ "matchAll": true }));
-            accepted["state"] = json!("Accepted");
-            accepted
-        })
-        .collect();
+    let claims = accepted(&offer.object);
     if !claims.is_empty() {
         binding.spec_mut().insert("permissionClaims".to_owned(), Value::Array(claims));
     }
+}
+
+/// Whoever chose the type agreed to what its exports claim.
+pub(super) fn accepted(export: &Object) -> Vec<Value> {
+    let claims = claims::asked(export).into_iter().map(|mut accepted| {
+        let suggested = accepted.as_object_mut().and_then(|claim| claim.remove("defaultSelector"));
+        accepted["selector"] = suggested.unwrap_or_else(|| json!({ "matchAll": true }));
+        accepted["state"] = json!("Accepted");
+        accepted
+    });
+    claims.collect()
 }

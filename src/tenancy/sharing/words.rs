@@ -7,6 +7,9 @@ pub(super) const BINDINGS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha2", "api
 pub(in crate::tenancy) const SLICES: (&str, &str, &str) = ("apis.kcp.io", "v1alpha1", "apiexportendpointslices");
 pub(super) const DEFINITIONS: (&str, &str, &str) = ("apiextensions.k8s.io", "v1", "customresourcedefinitions");
 
+/// The lifecycle of default bindings that are made anew when they are gone.
+pub(in crate::tenancy) const MAINTAIN: &str = "Maintain";
+
 /// The version in which decisions are made.
 pub(super) const NEWEST: &str = "v1alpha2";
 

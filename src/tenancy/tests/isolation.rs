@@ -14,6 +14,7 @@ use apiserver::authn::file::TokenFile;
 use apiserver::authn::header::FrontProxy;
 use apiserver::authn::{Authentication, Trusted};
 use apiserver::client::Client;
+use apiserver::keyspace;
 use apiserver::pipeline::{Limits, Peer, Pipeline, pipeline};
 use apiserver::place::{Collection, Workspace};
 use apiserver::resources::Resources;
@@ -57,7 +58,8 @@ fn bobs() -> [String; 2] {
 
 impl House {
     pub(super) async fn new() -> Self {
-        let store = Store::open(&Place::Memory, Options::default()).unwrap();
+        let counted = Options { share_of: Some(keyspace::owner), ..Options::default() };
+        let store = Store::open(&Place::Memory, counted).unwrap();
         let catalog = Arc::new(catalog(definitions()));
         let tenancy = Arc::new(Tenancy::new("https://hanse".to_owned(), bootstrap::rules()));
         let resources = Resources::attended(store, catalog, Ambient::real(), tenancy);

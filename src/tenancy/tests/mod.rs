@@ -6,10 +6,12 @@ mod everywhere;
 mod evolution;
 mod homes;
 mod isolation;
+mod lasting;
 mod mounts;
 mod platform;
 mod projects;
 mod rest;
+mod room;
 mod sharing;
 mod windows;
 
@@ -22,6 +24,7 @@ use apiserver::api::FindWorkspace;
 use apiserver::auth::{MASTERS, User};
 use apiserver::client::Client;
 use apiserver::error::ApiError;
+use apiserver::keyspace;
 use apiserver::object::Object;
 use apiserver::options::DeleteOptions;
 use apiserver::place::{Collection, ObjectRef, Workspace};
@@ -48,7 +51,8 @@ struct World {
 
 impl World {
     async fn new() -> Self {
-        let store = Store::open(&Place::Memory, Options::default()).unwrap();
+        let counted = Options { share_of: Some(keyspace::owner), ..Options::default() };
+        let store = Store::open(&Place::Memory, counted).unwrap();
         let ours = crate::dialects::native::definitions::definitions()
             .into_iter()
             .map(|definition| Object::try_from(definition).unwrap());

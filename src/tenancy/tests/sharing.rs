@@ -14,8 +14,8 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 const SCHEMAS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha1", "apiresourceschemas");
-const EXPORTS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha2", "apiexports");
-const BINDINGS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha2", "apibindings");
+pub(super) const EXPORTS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha2", "apiexports");
+pub(super) const BINDINGS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha2", "apibindings");
 const OLD_EXPORTS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha1", "apiexports");
 const OLD_BINDINGS: (&str, &str, &str) = ("apis.kcp.io", "v1alpha1", "apibindings");
 
