@@ -46,30 +46,32 @@ pub async fn measure(plan: &Plan, many: Many) -> Vec<Row> {
     write(&hub, many.objects, groups, "").await;
     let copies = (many.objects * many.each) as f64;
     // On a busy machine a server may look as if it rested because nobody lets it run.
-    while (numbers(&other).await.0 as f64) < copies {
+    while (numbers(&other).await.made as f64) < copies {
         assert!(began.elapsed() < RESTS_MAX, "every copy is in its cell");
         tokio::time::sleep(LOOK_EVERY).await;
     }
     let filled = rest(&hub, began).await;
     let full = hub.rss_bytes().0 / 1e6;
-    let before = numbers(&other).await.1;
+    let before = numbers(&other).await.requests;
     let began = Instant::now();
     write(&hub, many.objects, groups, "looked at anew").await;
     let unchanged = rest(&hub, began).await;
-    let (_, requests, before_restart) = numbers(&other).await;
-    let asked = requests - before;
+    let done = numbers(&other).await;
+    let asked = done.requests - before;
     hub.restart().await;
     // The clock runs from before the server is executed.
     let began = Instant::now() - hub.ready;
     let resumed = rest(&hub, began).await;
     let spent = hub.cpu_seconds();
-    let written = numbers(&other).await.2 - before_restart;
+    let after = numbers(&other).await;
+    let written = after.writes + after.refused - done.writes - done.refused;
     let next = next_change(&hub, &cells, groups).await;
     let at = many.cells as f64;
     vec![
         Row::less(format!("{what}: filled"), filled, "s"),
         Row::more(format!("{what}: rate of it"), copies / filled, "copies/s"),
-        Row::less(format!("{what}: writes to cells more than copies"), before_restart as f64 - copies, ""),
+        Row::less(format!("{what}: writes to cells more than copies"), done.writes as f64 - copies, ""),
+        Row::less(format!("{what}: writes that cells refused"), done.refused as f64, ""),
         Row::less(format!("{what}: RSS with the cells alone"), empty, "MB").point("cells-memory", "cells alone", at),
         Row::less(format!("{what}: RSS"), full, "MB").aim(Aim::Below(300.0)).point("cells-memory", "with copies", at),
         Row::less(format!("{what}: all objects written, nothing for cells in it: at rest"), unchanged, "s"),
@@ -122,19 +124,37 @@ async fn rest(server: &Server, began: Instant) -> f64 {
     }
 }
 
-/// Of the server whose workspaces are cells: ConfigMaps that were made by a hub, requests for such, and writes of them.
-async fn numbers(cells: &Server) -> (u64, u64, u64) {
+/// What the server whose workspaces are cells was asked for, of ConfigMaps.
+#[derive(Default)]
+struct Numbers {
+    made: u64,
+    requests: u64,
+    /// Those that it did.
+    writes: u64,
+    /// Those that it did not do, for whatever reason.
+    refused: u64,
+}
+
+async fn numbers(cells: &Server) -> Numbers {
     let client = cells.client(1).await;
     let text = client.body(0, Method::GET, "/metrics", String::new()).await;
     let text = String::from_utf8_lossy(&text).into_owned();
-    let mut numbers = (0, 0, 0);
+    let mut numbers = Numbers::default();
     let about = |line: &&str| line.starts_with("apiserver_request_total{") && line.contains(r#"resource="configmaps""#);
     for line in text.lines().filter(about) {
         let count: u64 = line.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number");
-        let is_write = !["GET", "LIST", "WATCH"].iter().any(|verb| line.contains(&format!(r#"verb="{verb}""#)));
-        numbers.0 += if line.contains(r#"code="201""#) { count } else { 0 };
-        numbers.1 += count;
-        numbers.2 += if is_write { count } else { 0 };
+        numbers.requests += count;
+        if ["GET", "LIST", "WATCH"].iter().any(|verb| line.contains(&format!(r#"verb="{verb}""#))) {
+            continue;
+        }
+        if line.contains(r#"code="2"#) {
+            numbers.writes += count;
+        } else {
+            numbers.refused += count;
+        }
+        if line.contains(r#"code="201""#) {
+            numbers.made += count;
+        }
     }
     numbers
 }
