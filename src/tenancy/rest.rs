@@ -148,6 +148,7 @@ mod tests {
             check(name, value, false);
         }
     }
+
     #[test]
     fn a_limit_is_a_number_above_zero() {
         let check = |said: &str, expected: Allowance| assert_eq!(allowance(said), expected, "{said}");

@@ -31,9 +31,6 @@ const COPIES_SHARED: usize = 512;
 /// Lists of cells that are read at once: each is a page of objects as trees.
 const LISTED_AT_ONCE: usize = 8;
 
-/// Cells come up in crowds, and each look is at all of them: how long those are waited for that come with one.
-const CROWD: Duration = Duration::from_millis(5);
-
 /// How often it is looked whether there are records of cells that nobody knows any more.
 const SWEEP: Duration = Duration::from_secs(2);
 
@@ -79,13 +76,7 @@ impl Supervisor {
             self.adjust(&mut running, &stop).await;
             tokio::select! {
                 () = stop.cancelled() => break,
-                changed = changes.changed() => {
-                    if changed.is_err() {
-                        break;
-                    }
-                    tokio::time::sleep(CROWD).await;
-                    changes.mark_unchanged();
-                }
+                changed = changes.changed() => if changed.is_err() { break },
                 _ = sweep.tick() => self.forget_lost(&running).await,
             }
         }
