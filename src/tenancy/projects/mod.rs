@@ -68,8 +68,14 @@ fn say_ready(object: &mut Object, mut condition: Value, now: &Value) {
 }
 
 /// Where a project was made: every project there has the kinds that are defined there. Nothing for a workspace that is no
-/// project's.
+/// project's, and for a project in a project: how deep those are inside of each other is nobody's to decide but theirs, and
+/// must cost nobody anything.
 pub(super) fn platform(workspace: &Workspace, around: &dyn Around) -> Result<Option<Workspace>, ApiError> {
+    let Some(home) = made_in(workspace, around)? else { return Ok(None) };
+    Ok(made_in(&home, around)?.is_none().then_some(home))
+}
+
+fn made_in(workspace: &Workspace, around: &dyn Around) -> Result<Option<Workspace>, ApiError> {
     if [ROOT, HOME].contains(&workspace.as_str()) {
         return Ok(None);
     }

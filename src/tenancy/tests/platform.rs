@@ -157,6 +157,18 @@ async fn a_project_that_goes_takes_its_objects_of_lent_kinds_along_and_no_others
 }
 
 #[tokio::test]
+async fn a_project_lends_nothing_to_projects_in_it() {
+    let world = World::new().await;
+    world.project("outer").await;
+    world.put(PROJECTS, "default:outer", None, json!({ "metadata": { "name": "inner" } })).await;
+    let inner = world.find("default:outer:inner").unwrap();
+    world.put(DEFINITIONS, PLATFORM, None, definition("widgets", "Widget", "size")).await;
+    world.put(DEFINITIONS, "default:outer", None, definition("gadgets", "Gadget", "size")).await;
+    let groups = world.client.catalog(&inner).unwrap();
+    assert!(groups.group("example.com").is_none());
+}
+
+#[tokio::test]
 async fn those_of_all_projects_are_seen_by_the_id_of_the_platform() {
     let world = World::new().await;
     world.put(DEFINITIONS, PLATFORM, None, definition("widgets", "Widget", "size")).await;
