@@ -132,6 +132,15 @@ impl CellEvent {
 
 pub type CellEvents = BoxStream<'static, Result<CellEvent, CellError>>;
 
+/// What an apply may find in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Fields are taken from whoever owns them.
+    Anything,
+    /// It is refused with 409 if there is anything.
+    Nothing,
+}
+
 /// A cell, within reach. Everything takes bounded time except the events of a watch.
 pub trait CellApi: Send + Sync + fmt::Debug {
     /// Whether it says that it is ready; an error says why not.
@@ -153,8 +162,8 @@ pub trait CellApi: Send + Sync + fmt::Debug {
 
     fn get<'a>(&'a self, at: &'a CellPlace) -> Later<'a, Result<Option<Value>, CellError>>;
 
-    /// Server-side apply under the name of this server. With `force`, fields are taken from whoever owns them.
-    fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, force: bool) -> Later<'a, Result<Applied, CellError>>;
+    /// Server-side apply under the name of this server.
+    fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, over: Over) -> Later<'a, Result<Applied, CellError>>;
 
     /// The same for the status of an object that is there.
     fn apply_status<'a>(&'a self, at: &'a CellPlace, object: &'a Value) -> Later<'a, Result<Value, CellError>>;

@@ -1,6 +1,6 @@
 //! A cell that speaks the Kubernetes API, whichever way requests get there.
 
-use super::api::{Applied, CellApi, CellError, CellEvents, CellPlace, CellResource, Later, Listed, Names};
+use super::api::{Applied, CellApi, CellError, CellEvents, CellPlace, CellResource, Later, Listed, Names, Over};
 use super::discovery::{self, Answer, Documents, Resources};
 use super::stream;
 use super::transport::Transport;
@@ -12,6 +12,7 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -35,6 +36,9 @@ const WATCH_SECONDS: u64 = 290;
 const JSON: &str = "application/json";
 const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
+
+/// A version that servers can read, and none will ever reach.
+const NEVER: &str = "9223372036854775807";
 
 /// Where a server tells what it serves.
 const ROOTS: [&str; 2] = ["/api", "/apis"];
@@ -196,10 +200,11 @@ impl<T: Transport> CellApi for Kube<T> {
         })
     }
 
-    fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, force: bool) -> Later<'a, Result<Applied, CellError>> {
+    fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, over: Over) -> Later<'a, Result<Applied, CellError>> {
         Box::pin(async move {
-            let path = format!("{}?fieldManager={FIELD_MANAGER}&force={force}", place(at));
-            let (code, object) = self.ask(Ask::patch(path, APPLY, object)).await?;
+            let path = format!("{}?fieldManager={FIELD_MANAGER}&force=true", place(at));
+            let sent = if over == Over::Nothing { Cow::Owned(never_there(object)) } else { Cow::Borrowed(object) };
+            let (code, object) = self.ask(Ask::patch(path, APPLY, &sent)).await?;
             Ok(Applied { object, created: code == StatusCode::CREATED })
         })
     }
@@ -280,6 +285,14 @@ impl<T: Transport> CellApi for Kube<T> {
             Ok(stream::events(answer.into_body()))
         })
     }
+}
+
+/// The same, on condition that what is there has a version that nothing ever has. Where there is nothing, nobody asks for
+/// its version.
+fn never_there(object: &Value) -> Value {
+    let mut object = object.clone();
+    object["metadata"]["resourceVersion"] = json!(NEVER);
+    object
 }
 
 /// What was answered; a text, if it is nothing else.

@@ -2,7 +2,9 @@
 
 use super::machine::pause;
 use futures_util::stream::{self, StreamExt};
-use hanse::fleet::api::{Applied, CellApi, CellError, CellEvent, CellEvents, CellPlace, CellResource, Later, Listed};
+use hanse::fleet::api::{
+    Applied, CellApi, CellError, CellEvent, CellEvents, CellPlace, CellResource, Later, Listed, Over,
+};
 use hanse::fleet::kube::FIELD_MANAGER;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -400,12 +402,15 @@ impl CellApi for FakeCell {
         Box::pin(self.answer(|state| Ok(state.objects.get(&place(at)).cloned())))
     }
 
-    fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, _: bool) -> Later<'a, Result<Applied, CellError>> {
+    fn apply<'a>(&'a self, at: &'a CellPlace, object: &'a Value, over: Over) -> Later<'a, Result<Applied, CellError>> {
         Box::pin(async move {
             let _ = self.held.subscribe().wait_for(|held| !held).await;
             let applied = self.answer(|state| {
                 if let Some(refusal) = state.refusal(at) {
                     return Err(refusal);
+                }
+                if over == Over::Nothing && state.objects.contains_key(&place(at)) {
+                    return Err(refused(409, "Conflict"));
                 }
                 let applied = state.put(&place(at), object);
                 if state.mute { Err(lost()) } else { Ok(applied) }

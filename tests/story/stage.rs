@@ -4,7 +4,7 @@ use apiserver::ambient::Ambient;
 use hanse::config::{
     AggregatedFlags, AuditFlags, AuthenticationFlags, AuthorizationFlags, Config, KeyFlags, LimitFlags,
 };
-use hanse::fleet::api::{CellApi, CellError, CellPlace, CellResource};
+use hanse::fleet::api::{CellApi, CellError, CellPlace, CellResource, Over};
 use hanse::fleet::{kubeconfig, remote};
 use hanse::server::Server;
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ impl Stage {
     }
 
     pub(crate) async fn apply_to(api: &dyn CellApi, object: &Value) {
-        api.apply(&place_of(object), object, true).await.unwrap();
+        api.apply(&place_of(object), object, Over::Anything).await.unwrap();
     }
 
     /// A workspace below the root.
@@ -83,7 +83,11 @@ impl Stage {
 
     pub(crate) async fn apply(&self, workspace: &str, object: &Value) -> Value {
         let at = place_of(object);
-        self.api(workspace).apply(&at, object, true).await.unwrap_or_else(|error| panic!("{at}: {error}")).object
+        self.api(workspace)
+            .apply(&at, object, Over::Anything)
+            .await
+            .unwrap_or_else(|error| panic!("{at}: {error}"))
+            .object
     }
 
     pub(crate) async fn status(&self, workspace: &str, of: Resource, namespace: &str, name: &str, status: &Value) {

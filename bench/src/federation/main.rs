@@ -61,6 +61,7 @@ impl Plan {
         let quick = std::env::args().any(|argument| argument == "--quick");
         let beside = std::env::current_exe().unwrap_or_default().with_file_name("hanse");
         let (timed, maps, deployments) = if quick { (50, 100, 40) } else { (500, 1_000, 200) };
+        let number = |flag: &str, usual: u64| said(flag).map_or(usual, |text| text.parse().expect("a number"));
         let usual = if quick { FIRST_LOOK.to_vec() } else { FULL.to_vec() };
         let named: Vec<u64> = said("--many=").iter().flat_map(|text| text.split(',')).flat_map(str::parse).collect();
         let many = match named[..] {
@@ -68,8 +69,8 @@ impl Plan {
             _ => usual,
         };
         Self {
-            timed,
-            maps,
+            timed: number("--timed=", timed),
+            maps: number("--maps=", maps),
             deployments,
             many,
             only: said("--only=").unwrap_or_default(),

@@ -3,7 +3,7 @@
 use super::hub;
 use super::{Error, HubFlags};
 use crate::cli::{answer, progress};
-use crate::fleet::api::{CellApi, CellPlace};
+use crate::fleet::api::{CellApi, CellPlace, Over};
 use crate::fleet::{IDENTITY, KUBECONFIG_KEY, kubeconfig, remote};
 use clap::Args;
 use indicatif::ProgressBar;
@@ -66,7 +66,7 @@ pub(super) async fn run(flags: &Flags) -> Result<(), Error> {
         "metadata": { "name": flags.name, "labels": labels, "annotations": annotations },
         "spec": spec(flags, access),
     });
-    let made = hub.apply(&hub::cell(&flags.name), &cell, true).await.map_err(Error::Hub)?;
+    let made = hub.apply(&hub::cell(&flags.name), &cell, Over::Anything).await.map_err(Error::Hub)?;
     if flags.cell_kubeconfig.is_some() {
         belong(&*hub, &flags.name, &made.object).await?;
     }
@@ -143,8 +143,8 @@ impl Way {
             To::Cell(flat) => flat,
         };
         let made = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
-        hub.apply(&hub::namespace(NAMESPACE), &made, true).await.map_err(Error::Hub)?;
-        hub.apply(&secret(name), &kept(name, flat), true).await.map_err(Error::Hub)?;
+        hub.apply(&hub::namespace(NAMESPACE), &made, Over::Anything).await.map_err(Error::Hub)?;
+        hub.apply(&secret(name), &kept(name, flat), Over::Anything).await.map_err(Error::Hub)?;
         Ok(json!({ "secretRef": { "namespace": NAMESPACE, "name": name } }))
     }
 }

@@ -47,6 +47,8 @@ pub(super) enum Step {
     Watch,
     /// See to the namespace first.
     Namespace,
+    /// Nothing is known to be there: put it there, unless something is.
+    Make,
     /// Ask the cell what is there, then apply unless it is somebody else's.
     LookAndApply,
     /// It is known to be ours.
@@ -98,7 +100,9 @@ fn towards(hash: &str, recorded: &Recorded, seen: &Situation<'_>) -> Step {
                 Step::Nothing
             }
         }
-        Known::Present(_) | Known::Absent => Step::LookAndApply,
+        Known::Present(_) => Step::LookAndApply,
+        // What others have put there is not told of.
+        Known::Absent => Step::Make,
     }
 }
 
@@ -183,7 +187,7 @@ mod tests {
     fn nothing_is_put_into_a_cell_before_it_is_written_down() {
         check(|_, record, known| (*record, *known) = (None, Known::Absent), Step::Record);
         check(|_, record, known| (*record, *known) = (Some(Recorded::default()), Known::Nothing), Step::Watch);
-        check(|_, record, known| (*record, *known) = (Some(Recorded::default()), Known::Absent), Step::LookAndApply);
+        check(|_, record, known| (*record, *known) = (Some(Recorded::default()), Known::Absent), Step::Make);
     }
 
     #[test]
@@ -191,7 +195,7 @@ mod tests {
         check(|wanted, _, _| *wanted = Some("other"), Step::Apply);
         check(|_, _, known| *known = present(|actual| actual.fields = "fewer".into()), Step::Apply);
         check(|_, _, known| *known = present(|actual| actual.uid = "made anew".into()), Step::Apply);
-        check(|_, _, known| *known = Known::Absent, Step::LookAndApply);
+        check(|_, _, known| *known = Known::Absent, Step::Make);
         check(|_, _, known| *known = present(|actual| actual.deleting = true), Step::AwaitEnd);
     }
 

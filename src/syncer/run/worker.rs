@@ -12,7 +12,7 @@ use super::wish::{Problem, STARTING, Wish, Wishes, is_definition};
 use crate::apis::interpret::Operation;
 use crate::apis::kinds;
 use crate::controller::{Action, Reconciler};
-use crate::fleet::api::{CellError, CellPlace};
+use crate::fleet::api::{Applied, CellError, CellPlace, Over};
 use crate::fleet::{CellId, CopyId, CopyKind, Ledger, Session};
 use crate::syncer::mark::{self, Belongs};
 use apiserver::client::Client;
@@ -168,6 +168,7 @@ impl Worker {
             }
             (Step::ApplyStatus, Some(wish), Some(record)) => self.apply_status(id, wish, record).await,
             (Step::Apply, Some(wish), Some(record)) => self.apply(id, wish, record).await,
+            (Step::Make, Some(wish), Some(record)) => self.make(id, wish, record).await,
             (Step::LookAndApply, Some(wish), Some(record)) => self.look(id, wish, record).await,
             (Step::AwaitEnd, ..) => Ok(Action::After(RECHECK)),
             (Step::Withdraw, _, Some(record)) => self.withdraw(id, record).await,
@@ -230,6 +231,15 @@ impl Worker {
         status
     }
 
+    /// Puts it where nothing should be. If something is, it is looked at: it may be somebody else's, or ours, and the answer
+    /// that said so was lost.
+    async fn make(&self, id: &CopyId, wish: &Wish, record: &Object) -> Result<Action, ApiError> {
+        match self.session.api.apply(&wish.place, &wish.made.object, Over::Nothing).await {
+            Err(error) if error.code() == Some(409) => self.look(id, wish, record).await,
+            answer => self.applied(id, wish, record, answer).await,
+        }
+    }
+
     /// Asks what is there before anything is put in its place.
     async fn look(&self, id: &CopyId, wish: &Wish, record: &Object) -> Result<Action, ApiError> {
         let there = match self.session.api.get(&wish.place).await {
@@ -260,7 +270,19 @@ impl Worker {
             Ok(Err(problem)) => return self.explain(id, &problem, record).await,
             Err(error) => return self.failed(id, record, &error).await,
         };
-        match self.session.api.apply(&wish.place, &object, true).await {
+        let answer = self.session.api.apply(&wish.place, &object, Over::Anything).await;
+        self.applied(id, wish, record, answer).await
+    }
+
+    /// Writes down what became of what was sent.
+    async fn applied(
+        &self,
+        id: &CopyId,
+        wish: &Wish,
+        record: &Object,
+        answer: Result<Applied, CellError>,
+    ) -> Result<Action, ApiError> {
+        match answer {
             Ok(applied) => {
                 let actual = Actual::read(&applied.object);
                 self.actuals.answered(&wish.place.resource, &applied.object);
