@@ -8,7 +8,7 @@ use crate::catalog::{Catalog, Defined, ResourceDef};
 use crate::custom::Elsewhere;
 use crate::error::ApiError;
 use crate::keyspace;
-use crate::object::{Object, draft};
+use crate::object::Object;
 use crate::options::{DeleteOptions, FieldValidation, ListOptions, WriteOptions};
 use crate::place::{Collection, ObjectRef, Workspace};
 use crate::resources::{Create, Deleted, PatchBody, PatchKind, Resources};
@@ -237,11 +237,31 @@ impl Client {
         self.replaced(at, Txn::remove(key, read)).await
     }
 
-    /// Writes an object in place of the one that it was read from, and asks nobody: for what no path leads to.
-    pub async fn overwrite(&self, at: &ObjectRef, object: Object) -> Result<(), ApiError> {
-        let read = object.resource_version().parse().map(Revision).unwrap_or_default();
-        let key = keyspace::key(at)?;
-        self.replaced(at, Txn::replace(key, read, draft(object))).await
+    /// Makes an object as it is and asks nobody: for records, which nobody else writes. `None` if there is one of that name.
+    pub async fn enter(&self, at: &ObjectRef, record: Object) -> Result<Option<Object>, ApiError> {
+        self.resources.enter(&self.object(Verb::Create, at)?, record).await
+    }
+
+    /// The same, and in one with it an object that is held from now on. `None` also if that is another by now.
+    pub async fn enter_holding(
+        &self,
+        at: &ObjectRef,
+        record: Object,
+        (held_at, held): (&ObjectRef, Object),
+    ) -> Result<Option<Object>, ApiError> {
+        let held_at = self.object(Verb::Update, held_at)?;
+        self.resources.enter_holding(&self.object(Verb::Create, at)?, record, (&held_at, held)).await
+    }
+
+    /// Whether objects of a resource can be held in one with a record: whether nothing depends on when they were written.
+    pub fn is_plain(&self, resource: &ResourceDef) -> bool {
+        Resources::is_plain(resource)
+    }
+
+    /// Writes an object in place of the one that it was read from, and asks nobody: for records, and for what no path leads
+    /// to.
+    pub async fn overwrite(&self, at: &ObjectRef, object: Object) -> Result<Object, ApiError> {
+        self.resources.rewrite(&self.object(Verb::Update, at)?, object).await
     }
 
     /// Commits what depends on an object being as it was read.

@@ -99,8 +99,9 @@ fn bytes_max(max: usize) -> String {
     format!("must be no more than {max} bytes")
 }
 
-fn refuse(messages: &[(bool, String)]) -> Vec<String> {
-    messages.iter().filter(|(wrong, _)| *wrong).map(|(_, text)| text.clone()).collect()
+/// What is wrong, in words that are put together only then: nearly all names are right.
+fn refuse(messages: &[(bool, &dyn Fn() -> String)]) -> Vec<String> {
+    messages.iter().filter(|(wrong, _)| *wrong).map(|(_, text)| text()).collect()
 }
 
 /// Every byte is a letter or digit by `alphanumeric` or, inside, one of `inner`.
@@ -128,14 +129,15 @@ pub(super) fn is_subdomain(text: &str) -> bool {
 }
 
 pub fn dns1123_label(text: &str) -> Vec<String> {
-    let form = if is_subdomain(text) {
-        "must not contain dots".to_owned()
-    } else {
+    let form = || {
+        if is_subdomain(text) {
+            return "must not contain dots".to_owned();
+        }
         let words = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', \
                      and must start and end with an alphanumeric character";
         regex_text(words, LABEL, &["my-name", "123-abc"])
     };
-    refuse(&[(text.len() > LABEL_MAX, characters_max(LABEL_MAX)), (!is_label(text), form)])
+    refuse(&[(text.len() > LABEL_MAX, &|| characters_max(LABEL_MAX)), (!is_label(text), &form)])
 }
 
 /// A label by the words that fields declare of themselves, which count bytes.
@@ -155,16 +157,16 @@ pub(super) fn long_name_caseless(text: &str) -> Vec<String> {
     let words = "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with \
                  an alphanumeric character";
     let right = is_subdomain(&text.to_ascii_lowercase());
-    let form = regex_text(words, SUBDOMAIN, &["Example.com"]);
-    refuse(&[(text.len() > SUBDOMAIN_MAX, bytes_max(SUBDOMAIN_MAX)), (!right, form)])
+    let form = || regex_text(words, SUBDOMAIN, &["Example.com"]);
+    refuse(&[(text.len() > SUBDOMAIN_MAX, &|| bytes_max(SUBDOMAIN_MAX)), (!right, &form)])
 }
 
 const SUBDOMAIN_WORDS: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
      and must start and end with an alphanumeric character";
 
 pub fn dns1123_subdomain(text: &str) -> Vec<String> {
-    let form = regex_text(SUBDOMAIN_WORDS, SUBDOMAIN, &["example.com"]);
-    refuse(&[(text.len() > SUBDOMAIN_MAX, characters_max(SUBDOMAIN_MAX)), (!is_subdomain(text), form)])
+    let form = || regex_text(SUBDOMAIN_WORDS, SUBDOMAIN, &["example.com"]);
+    refuse(&[(text.len() > SUBDOMAIN_MAX, &|| characters_max(SUBDOMAIN_MAX)), (!is_subdomain(text), &form)])
 }
 
 /// As [`dns1123_subdomain`], with underscores too.
@@ -172,24 +174,24 @@ pub(super) fn dns1123_subdomain_underscored(text: &str) -> Vec<String> {
     let words = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', \
                  and must start and end with an alphanumeric character";
     let right = text.split('.').all(|label| is_word(label.strip_prefix('_').unwrap_or(label), lower, b"-_"));
-    let form = regex_text(words, UNDERSCORED, &["example.com"]);
-    refuse(&[(text.len() > SUBDOMAIN_MAX, characters_max(SUBDOMAIN_MAX)), (!right, form)])
+    let form = || regex_text(words, UNDERSCORED, &["example.com"]);
+    refuse(&[(text.len() > SUBDOMAIN_MAX, &|| characters_max(SUBDOMAIN_MAX)), (!right, &form)])
 }
 
 pub(super) fn wildcard_subdomain(text: &str) -> Vec<String> {
     let words = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must \
                  consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character";
     let right = text.strip_prefix("*.").is_some_and(is_subdomain);
-    let form = regex_text(words, &format!("\\*\\.{SUBDOMAIN}"), &["*.example.com"]);
-    refuse(&[(text.len() > SUBDOMAIN_MAX, characters_max(SUBDOMAIN_MAX)), (!right, form)])
+    let form = || regex_text(words, &format!("\\*\\.{SUBDOMAIN}"), &["*.example.com"]);
+    refuse(&[(text.len() > SUBDOMAIN_MAX, &|| characters_max(SUBDOMAIN_MAX)), (!right, &form)])
 }
 
 pub fn dns1035_label(text: &str) -> Vec<String> {
     let words = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
                  character, and end with an alphanumeric character";
     let right = is_label(text) && text.starts_with(|first: char| first.is_ascii_lowercase());
-    let form = regex_text(words, "[a-z]([-a-z0-9]*[a-z0-9])?", &["my-name", "abc-123"]);
-    refuse(&[(text.len() > LABEL_MAX, characters_max(LABEL_MAX)), (!right, form)])
+    let form = || regex_text(words, "[a-z]([-a-z0-9]*[a-z0-9])?", &["my-name", "abc-123"]);
+    refuse(&[(text.len() > LABEL_MAX, &|| characters_max(LABEL_MAX)), (!right, &form)])
 }
 
 /// A name that can stand between two slashes of a path.
@@ -206,11 +208,11 @@ pub(super) fn path_segment_prefix(text: &str) -> Vec<String> {
 pub fn qualified_name(text: &str) -> Vec<String> {
     let words = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
                  character";
-    let form = regex_text(words, QUALIFIED, &["MyName", "my.name", "123-abc"]);
+    let form = || regex_text(words, QUALIFIED, &["MyName", "my.name", "123-abc"]);
     let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
     if name.contains('/') {
         let optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-        return vec![format!("a valid label key {form} {optional}")];
+        return vec![format!("a valid label key {} {optional}", form())];
     }
     let mut wrong = prefix.map_or_else(Vec::new, prefix_part);
     if name.is_empty() {
@@ -219,7 +221,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
         wrong.push(format!("name part {}", bytes_max(LABEL_MAX)));
     }
     if !is_word(name, any_case, b"-_.") {
-        wrong.push(format!("name part {form}"));
+        wrong.push(format!("name part {}", form()));
     }
     wrong
 }
@@ -228,9 +230,9 @@ fn prefix_part(prefix: &str) -> Vec<String> {
     if prefix.is_empty() {
         return vec!["prefix part must be non-empty".to_owned()];
     }
-    let form = regex_text(SUBDOMAIN_WORDS, SUBDOMAIN, &["example.com"]);
-    let wrong = [(prefix.len() > SUBDOMAIN_MAX, bytes_max(SUBDOMAIN_MAX)), (!is_subdomain(prefix), form)];
-    refuse(&wrong).into_iter().map(|text| format!("prefix part {text}")).collect()
+    let form = || regex_text(SUBDOMAIN_WORDS, SUBDOMAIN, &["example.com"]);
+    let wrong = refuse(&[(prefix.len() > SUBDOMAIN_MAX, &|| bytes_max(SUBDOMAIN_MAX)), (!is_subdomain(prefix), &form)]);
+    wrong.into_iter().map(|text| format!("prefix part {text}")).collect()
 }
 
 /// The value of a label.
@@ -238,16 +240,16 @@ pub fn label_value(text: &str) -> Vec<String> {
     let words = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
                  start and end with an alphanumeric character";
     let right = text.is_empty() || is_word(text, any_case, b"-_.");
-    let form = regex_text(words, &format!("({QUALIFIED})?"), &["MyValue", "my_value", "12345"]);
-    refuse(&[(text.len() > LABEL_MAX, bytes_max(LABEL_MAX)), (!right, form)])
+    let form = || regex_text(words, &format!("({QUALIFIED})?"), &["MyValue", "my_value", "12345"]);
+    refuse(&[(text.len() > LABEL_MAX, &|| bytes_max(LABEL_MAX)), (!right, &form)])
 }
 
 /// A key of a ConfigMap or a Secret.
 pub(super) fn config_key(text: &str) -> Vec<String> {
     let words = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
     let right = !text.is_empty() && text.bytes().all(|byte| any_case(byte) || b"-_.".contains(&byte));
-    let form = regex_text(words, "[-._a-zA-Z0-9]+", &["key.name", "KEY_NAME", "key-name"]);
-    let mut wrong = refuse(&[(text.len() > SUBDOMAIN_MAX, characters_max(SUBDOMAIN_MAX)), (!right, form)]);
+    let form = || regex_text(words, "[-._a-zA-Z0-9]+", &["key.name", "KEY_NAME", "key-name"]);
+    let mut wrong = refuse(&[(text.len() > SUBDOMAIN_MAX, &|| characters_max(SUBDOMAIN_MAX)), (!right, &form)]);
     match text {
         "." => wrong.push("must not be '.'".to_owned()),
         ".." => wrong.push("must not be '..'".to_owned()),
@@ -260,14 +262,14 @@ pub(super) fn config_key(text: &str) -> Vec<String> {
 pub(super) fn env_name(text: &str) -> Vec<String> {
     let words = "a valid environment variable name must consist only of printable ASCII characters other than '='";
     let right = text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=');
-    let empty = "environment variable name must be non-empty".to_owned();
-    refuse(&[(text.is_empty(), empty), (!right, words.to_owned())])
+    let empty = || "environment variable name must be non-empty".to_owned();
+    refuse(&[(text.is_empty(), &empty), (!right, &|| words.to_owned())])
 }
 
 pub(super) fn header_name(text: &str) -> Vec<String> {
     let words = "a valid HTTP header must consist of alphanumeric characters or '-'";
     let right = !text.is_empty() && text.bytes().all(|byte| any_case(byte) || byte == b'-');
-    refuse(&[(!right, regex_text(words, "[-A-Za-z0-9]+", &["X-Header-Name"]))])
+    refuse(&[(!right, &|| regex_text(words, "[-A-Za-z0-9]+", &["X-Header-Name"]))])
 }
 
 /// Why a condition is as it is, in one word.
@@ -280,7 +282,7 @@ pub(super) fn condition_reason(text: &str) -> Vec<String> {
         && bytes.last().is_some_and(end)
         && bytes.iter().all(|byte| end(byte) || b",:".contains(byte));
     let examples = ["my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB"];
-    refuse(&[(!right, regex_text(words, "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", &examples))])
+    refuse(&[(!right, &|| regex_text(words, "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", &examples))])
 }
 
 /// The name of a port of a container.
@@ -288,11 +290,11 @@ pub(super) fn port_name(text: &str) -> Vec<String> {
     let charset = !text.is_empty() && text.bytes().all(|byte| lower(byte) || byte == b'-');
     let ends = text.starts_with('-') || text.ends_with('-');
     refuse(&[
-        (text.len() > 15, characters_max(15)),
-        (!charset, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned()),
-        (!text.bytes().any(|byte| byte.is_ascii_lowercase()), "must contain at least one letter (a-z)".to_owned()),
-        (text.contains("--"), "must not contain consecutive hyphens".to_owned()),
-        (ends, "must not begin or end with a hyphen".to_owned()),
+        (text.len() > 15, &|| characters_max(15)),
+        (!charset, &|| "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned()),
+        (!text.bytes().any(|byte| byte.is_ascii_lowercase()), &|| "must contain at least one letter (a-z)".to_owned()),
+        (text.contains("--"), &|| "must not contain consecutive hyphens".to_owned()),
+        (ends, &|| "must not begin or end with a hyphen".to_owned()),
     ])
 }
 
@@ -300,11 +302,11 @@ pub(super) fn percent(text: &str) -> Vec<String> {
     let words = "a valid percent string must be a numeric string followed by an ending '%'";
     let digits = text.strip_suffix('%').unwrap_or_default();
     let right = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    refuse(&[(!right, regex_text(words, "[0-9]+%", &["1%", "93%"]))])
+    refuse(&[(!right, &|| regex_text(words, "[0-9]+%", &["1%", "93%"]))])
 }
 
 pub(super) fn between(value: i64, min: i64, max: i64) -> Vec<String> {
-    refuse(&[(value < min || value > max, format!("must be between {min} and {max}, inclusive"))])
+    refuse(&[(value < min || value > max, &|| format!("must be between {min} and {max}, inclusive"))])
 }
 
 pub(super) fn port_number(value: i64) -> Vec<String> {

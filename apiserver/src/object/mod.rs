@@ -1,7 +1,7 @@
 //! Objects as trees, for as long as they are being written; everywhere else they are bytes.
 
 mod scan;
-mod stored;
+pub(crate) mod stored;
 
 pub use stored::{Peek, draft, with_annotation, with_revision};
 

@@ -26,6 +26,33 @@ fn member(text: &[u8], at: usize, name: &str) -> Option<usize> {
     None
 }
 
+/// Whether two objects say the same, whatever they say under `but`. What cannot be read says something else.
+pub(super) fn same(one: &[u8], other: &[u8], but: &[&[&str]]) -> bool {
+    let (Some(mut one), Some(mut other)) = (members(one), members(other)) else { return false };
+    let is_left_out = |name: &[u8]| but.iter().any(|path| path.len() == 1 && path[0].as_bytes() == name);
+    one.retain(|(name, _)| !is_left_out(name));
+    other.retain(|(name, _)| !is_left_out(name));
+    one.len() == other.len()
+        && one.iter().zip(&other).all(|((name, one), (named, other))| {
+            let under = but.iter().filter(|path| path.len() > 1 && path[0].as_bytes() == *name);
+            let under: Vec<&[&str]> = under.map(|path| &path[1..]).collect();
+            name == named && (one == other || !under.is_empty() && same(one, other, &under))
+        })
+}
+
+/// The names of an object's members, and the texts of their values.
+fn members(text: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+    let (mut found, mut at) = (Vec::new(), expect(text, 0, b'{')?);
+    while text.get(at) == Some(&b'"') {
+        let end = skip(text, at)?;
+        let value = expect(text, end, b':')?;
+        let after = skip(text, value)?;
+        found.push((text.get(at + 1..end - 1)?, text.get(value..after)?));
+        at = if text.get(after) == Some(&b',') { after + 1 } else { after };
+    }
+    Some(found)
+}
+
 fn expect(text: &[u8], at: usize, byte: u8) -> Option<usize> {
     (text.get(at) == Some(&byte)).then_some(at + 1)
 }
@@ -95,10 +122,38 @@ mod tests {
         check(&tree, &["missing", "field"]);
     }
 
+    #[track_caller]
+    fn compare(one: &Value, other: &Value, expect: bool) {
+        let text = |tree: &Value| serde_json::to_vec(tree).unwrap();
+        let but: [&[&str]; 3] = [&["status"], &["metadata", "resourceVersion"], &["metadata", "deeply", "kept"]];
+        assert_eq!(same(&text(one), &text(other), &but), expect, "{one} and {other}");
+    }
+
+    #[test]
+    fn objects_are_the_same_whatever_is_left_out() {
+        let tree = json!({ "data": { "a": "}" }, "metadata": { "name": "n", "resourceVersion": "1" } });
+        let changed = |change: fn(&mut Value)| {
+            let mut changed = tree.clone();
+            change(&mut changed);
+            changed
+        };
+        compare(&tree, &tree, true);
+        compare(&tree, &changed(|tree| tree["metadata"]["resourceVersion"] = json!("22")), true);
+        compare(&tree, &changed(|tree| tree["status"] = json!({ "ready": 1 })), true);
+        compare(&tree, &changed(|tree| tree["data"]["a"] = json!("{")), false);
+        compare(&tree, &changed(|tree| tree["metadata"]["labels"] = json!({})), false);
+        compare(&tree, &changed(|tree| tree["metadata"]["deeply"] = json!({ "kept": 1 })), false);
+        let deep = |kept: i64, other: i64| json!({ "metadata": { "deeply": { "kept": kept, "other": other } } });
+        compare(&deep(1, 1), &deep(2, 1), true);
+        compare(&deep(1, 1), &deep(1, 2), false);
+        compare(&tree, &json!([]), false);
+    }
+
     proptest! {
         #[test]
         fn any_text_is_survived(text in proptest::collection::vec(any::<u8>(), 0..64)) {
             find(&text, &["metadata", "name"]);
+            same(&text, &text, &[&["metadata", "name"]]);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Objects as bytes: how they are stored, and what can be seen of them without reading them whole.
 
 use super::Object;
-use super::scan::find;
+use super::scan::{find, same};
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -11,8 +11,13 @@ const RESOURCE_VERSION: [&str; 2] = ["metadata", "resourceVersion"];
 
 /// An object on its way into the store. Its revision is filled in when it is known.
 pub fn draft(mut object: Object) -> Draft {
+    draft_of(&mut object)
+}
+
+/// The same of an object that is still needed; it has no revision then.
+pub(crate) fn draft_of(object: &mut Object) -> Draft {
     object.set_metadata("resourceVersion", "");
-    let bytes = Value::from(object).to_string().into_bytes();
+    let bytes = object.as_tree(|tree| tree.to_string().into_bytes());
     match find(&bytes, &RESOURCE_VERSION) {
         // Between the two quotes.
         Some((start, _)) => Draft::with_gap(bytes, start + 1),
@@ -94,6 +99,11 @@ impl<'a> Peek<'a> {
     /// Reads one part of the object.
     pub fn value<T: serde::de::DeserializeOwned>(self, path: &[&str]) -> Option<T> {
         serde_json::from_slice(find(self.0, path)?.1).ok()
+    }
+
+    /// Whether another says the same, whatever the two say under these paths.
+    pub fn is_same_but(self, other: Peek<'_>, but: &[&[&str]]) -> bool {
+        same(self.0, other.0, but)
     }
 
     /// The bytes of one part of the object.

@@ -23,6 +23,7 @@ mod owners;
 mod patch;
 mod read;
 mod reading;
+mod records;
 mod room;
 mod rules;
 mod scale;

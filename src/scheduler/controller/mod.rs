@@ -113,6 +113,11 @@ type Led = (BTreeMap<Workspace, Vec<Followed>>, Option<Manner>);
 /// How copies are doing, by the workspace and the name of their cell.
 type Copies = BTreeMap<Workspace, BTreeMap<String, Copied>>;
 
+/// Whether an object waits for its copies when it is deleted.
+fn is_held(source: &Object) -> bool {
+    source.finalizers().any(|name| name == CLEANUP)
+}
+
 fn copied(copy: &Object, decision: &Object, interpreter: &Interpreter) -> Copied {
     let decided = copy.pointer(&["status", "decided"]).and_then(Value::as_i64);
     let applied = copy.text(&["status", "applied"]) == "True";
@@ -180,9 +185,6 @@ impl Scheduler {
         let copies = self.copies((at.workspace(), source.uid()), &rules, &interpreter, written.as_ref()).await?;
         let decided = self.decide(at, &tree, &rules, &asked, &led.0, (written.as_ref(), &copies));
         let somewhere = decided.iter().any(|decided| !decided.outcome.placement.targets.is_empty());
-        if somewhere && self.hold(at, source).await? == Changed::Meanwhile {
-            return Ok(Retired::Waiting);
-        }
         let names = rules.iter().map(|Bound { home, rule }| (home.clone(), rule.name.clone())).collect();
         let rules: Vec<_> = rules.into_iter().map(|bound| bound.rule).collect();
         let how = How {
@@ -199,7 +201,10 @@ impl Scheduler {
                 .to_owned(),
         };
         let wanted = record::write(record::source(at, source), &decided, &how);
-        self.write(&place, written.as_ref(), &wanted).await?;
+        let holds = (somewhere && !is_held(source)).then_some((at, source));
+        if self.settle(&place, written.as_ref(), &wanted, holds).await? == Retired::Waiting {
+            return Ok(Retired::Waiting);
+        }
         let next = decided.iter().filter_map(|decided| decided.outcome.next).min();
         Ok(next.map_or(Retired::Done, |seconds| Retired::Until(Duration::from_secs(seconds.max(1).unsigned_abs()))))
     }
@@ -322,9 +327,10 @@ impl Scheduler {
     async fn write(&self, place: &ObjectRef, written: Option<&Object>, wanted: &Value) -> Result<Retired, ApiError> {
         match written {
             None => {
-                let mut record = wanted.clone();
-                record["metadata"] = json!({ "name": place.name });
-                self.client.unowned().create(&place.within, record).await?;
+                let Ok(record) = Object::try_from(wanted.clone()) else { return Ok(Retired::Done) };
+                if self.client.enter(place, record).await?.is_none() {
+                    return Ok(Retired::Waiting);
+                }
             }
             Some(record) if !record::says(record, wanted) => {
                 self.client.unowned().merge(place, Part::Main, wanted).await?;
@@ -334,20 +340,36 @@ impl Scheduler {
         Ok(Retired::Done)
     }
 
-    /// Sees to it that the object waits for its copies when it is deleted.
-    async fn hold(&self, at: &ObjectRef, source: &Object) -> Result<Changed, ApiError> {
-        if source.finalizers().any(|name| name == CLEANUP) {
-            return Ok(Changed::Done);
-        }
+    /// Writes the decision down, and before it that the object waits for its copies when it is deleted.
+    async fn settle(
+        &self,
+        place: &ObjectRef,
+        written: Option<&Object>,
+        wanted: &Value,
+        holds: Option<(&ObjectRef, &Object)>,
+    ) -> Result<Retired, ApiError> {
+        let Some((at, source)) = holds else { return self.write(place, written, wanted).await };
         let held: Vec<&str> = source.finalizers().chain([CLEANUP]).collect();
-        self.finalizers(at, source, &held).await
+        if let (None, true, Ok(record)) =
+            (written, self.client.is_plain(at.resource()), Object::try_from(wanted.clone()))
+        {
+            let mut source = source.clone();
+            source.set_finalizers(held.into_iter().map(str::to_owned).collect());
+            let entered = self.client.enter_holding(place, record, (at, source)).await?;
+            return Ok(entered.map_or(Retired::Waiting, |_| Retired::Done));
+        }
+        match self.finalizers(at, source, &held).await? {
+            Changed::Meanwhile => Ok(Retired::Waiting),
+            Changed::Done => self.write(place, written, wanted).await,
+        }
     }
 
     async fn finalizers(&self, at: &ObjectRef, source: &Object, finalizers: &[&str]) -> Result<Changed, ApiError> {
         let metadata = json!({
             "uid": source.uid(), "resourceVersion": source.resource_version(), "finalizers": finalizers,
         });
-        match self.client.merge(at, Part::Main, &json!({ "metadata": metadata })).await {
+        // It is one of a set: nobody takes it away by applying others, so its owner need not be kept.
+        match self.client.unowned().merge(at, Part::Main, &json!({ "metadata": metadata })).await {
             Ok(_) => Ok(Changed::Done),
             Err(error) if matches!(error.code(), 404 | 409) => Ok(Changed::Meanwhile),
             Err(error) => Err(error),
@@ -357,7 +379,7 @@ impl Scheduler {
     /// Nobody wants the object anywhere: takes it back from wherever it is, then lets it go.
     async fn withdraw(&self, at: &ObjectRef, source: &Object) -> Result<Retired, ApiError> {
         let place = self.record_of(at.workspace(), source.uid())?;
-        let held = source.finalizers().any(|name| name == CLEANUP);
+        let held = is_held(source);
         let record = self.client.get(&place).await?;
         if !held && record.is_none() {
             return Ok(Retired::Done);

@@ -6,7 +6,7 @@ use super::index::{CellChange, Index};
 use super::record::{Hold, manner_of};
 use super::tally::RuleId;
 use crate::apis::change;
-use crate::apis::definitions::{CELLS, COPIES, GROUP, PLACEMENTS};
+use crate::apis::definitions::{CELLS, CLEANUP, COPIES, GROUP, PLACEMENTS};
 use crate::controller::{Mailbox, Source};
 use apiserver::catalog::ResourceDef;
 use apiserver::client::{Client, Follow, Seen};
@@ -130,11 +130,14 @@ impl Everything {
         if !known && !self.book.selects(parts.group, &kind) {
             return None;
         }
-        let told_only = match (&seen.before, &seen.now) {
-            (Some(before), Some(now)) => !change::of_what_is_asked_for(Peek::new(before), Peek::new(now)),
+        let is_nothing_new = match (&seen.before, &seen.now) {
+            (Some(before), Some(now)) => {
+                let (before, now) = (Peek::new(before), Peek::new(now));
+                !change::of_what_is_asked_for(before, now) || change::is_only_held(before, now, CLEANUP)
+            }
             _ => false,
         };
-        (!told_only).then(|| seen.key.clone())
+        (!is_nothing_new).then(|| seen.key.clone())
     }
 
     /// Kinds that workspaces define have names that only they know.
@@ -179,7 +182,19 @@ impl Everything {
         let id = (workspace.clone(), uid.to_owned());
         index.tallies.learn(id.clone(), record.as_ref()).into_iter().for_each(|rule| self.rules.put(rule));
         let concerned = index.followers.learn(id, leader);
-        concerned.into_iter().chain([source]).collect()
+        drop(index);
+        let is_settled = self.draft.is_none() && seen.before.is_none() && self.is_there(&source, uid);
+        concerned.into_iter().chain((!is_settled).then_some(source)).collect()
+    }
+
+    /// Whether an object is there and stays. Then whoever has just decided about it has seen all that there was to see.
+    fn is_there(&self, key: &Key, uid: &str) -> bool {
+        let stored = self.client.place_of(key).and_then(|at| self.client.glance(&at).ok().flatten());
+        stored.is_some_and(|stored| {
+            let (object, metadata) = (Peek::of(&stored), |field: &'static str| ["metadata", field]);
+            object.text(&metadata("uid")).is_some_and(|found| found == uid)
+                && object.text(&metadata("deletionTimestamp")).is_none()
+        })
     }
 
     /// The key of the object that a record is about.

@@ -54,8 +54,15 @@ impl Post {
         self.cells.lock().entry(cell.clone()).or_default().clone()
     }
 
-    fn put(&self, cell: &CellId, id: CopyId) {
-        self.mailbox(cell).put(id);
+    fn mailboxes(&self) -> Vec<(CellId, Arc<Mailbox<CopyId>>)> {
+        self.cells.lock().iter().map(|(cell, mailbox)| (cell.clone(), mailbox.clone())).collect()
+    }
+
+    /// Whether a placement wants what a record is about in a cell.
+    fn wants(&self, id: &CopyId, cell: &CellId) -> bool {
+        let Some(uid) = records::placed_by(id) else { return false };
+        let source = (id.workspace.clone(), uid.to_owned());
+        self.wanted.lock().placements.get(&source).is_some_and(|known| known.cells.contains(cell))
     }
 
     /// Everything that is wanted in a cell.
@@ -105,33 +112,51 @@ impl Source for Dispatch {
         Vec::new()
     }
 
+    /// Until then nobody was woken for what there was: there is too much of it to be looked at twice.
     fn caught_up(&mut self) {
         self.complete = true;
         self.ledger.reach(self.since);
+        for (cell, mailbox) in self.post.mailboxes() {
+            for id in self.post.wanted_in(&cell).into_iter().chain(self.ledger.in_cell(&cell)) {
+                mailbox.put(id);
+            }
+        }
     }
 }
 
 impl Dispatch {
+    /// Has a copy looked at. Not while everything is told: what there is to do is known when all of it is.
+    fn wake(&self, cell: &CellId, id: CopyId) {
+        if self.complete {
+            self.post.mailbox(cell).put(id);
+        }
+    }
+
     fn of_copy(&self, seen: &Seen) {
         let Some((id, before, now)) = self.ledger.learn(seen) else { return };
-        let source = records::source_of(&id).to_owned();
-        self.post.reports.put((id.workspace.clone(), source));
+        // Then its placement is told of, too, and once for all cells.
+        if self.complete {
+            self.post.reports.put((id.workspace.clone(), records::source_of(&id).to_owned()));
+        }
         match (before, now) {
             (None, Some(facts)) => {
                 self.wake_others(&facts);
-                self.post.put(&facts.cell, id);
+                // Whoever wants it there has written it down and goes on from there.
+                if facts.is_namespace() || !self.post.wants(&id, &facts.cell) {
+                    self.wake(&facts.cell, id);
+                }
             }
             (Some(before), None) => {
                 // Somebody else may have taken it away; and its namespace may be empty now, or its definition not needed.
                 self.wake_namespace(&before);
                 self.wake_definition(&before);
                 self.wake_elsewhere(&id);
-                self.post.put(&before.cell, id);
+                self.wake(&before.cell, id);
             }
-            (Some(before), Some(now)) if now.going && !before.going => self.post.put(&now.cell, id),
+            (Some(before), Some(now)) if now.going && !before.going => self.wake(&now.cell, id),
             (Some(before), Some(now)) if now.is_namespace() && now.applied && !before.applied => {
                 for inside in self.ledger.in_namespace(&now.cell, &now.name) {
-                    self.post.put(&now.cell, inside);
+                    self.wake(&now.cell, inside);
                 }
             }
             _ => {}
@@ -142,19 +167,19 @@ impl Dispatch {
     fn wake_elsewhere(&self, gone: &CopyId) {
         for id in self.ledger.of_source(records::source_of(gone)) {
             if let Some(facts) = self.ledger.facts(&id).filter(|_| id.workspace == gone.workspace) {
-                self.post.put(&facts.cell, id);
+                self.wake(&facts.cell, id);
             }
         }
     }
 
     fn wake_namespace(&self, copy: &CopyFacts) {
         if let Some((id, _)) = self.ledger.namespace(&copy.cell, &copy.namespace) {
-            self.post.put(&copy.cell, id);
+            self.wake(&copy.cell, id);
         }
         // Whoever waits for the end of a namespace is in the one that is made anew.
         if copy.is_namespace() {
             for inside in self.ledger.in_namespace(&copy.cell, &copy.name) {
-                self.post.put(&copy.cell, inside);
+                self.wake(&copy.cell, inside);
             }
         }
     }
@@ -164,7 +189,7 @@ impl Dispatch {
         let CopyKind { group, resource, .. } = &copy.kind;
         let definition = format!("{resource}.{group}");
         for id in self.ledger.of_object(&copy.cell, [DEFINITIONS.0, DEFINITIONS.1, "", &definition]) {
-            self.post.put(&copy.cell, id);
+            self.wake(&copy.cell, id);
         }
     }
 
@@ -172,7 +197,7 @@ impl Dispatch {
     fn wake_others(&self, copy: &CopyFacts) {
         if (copy.kind.group.as_str(), copy.kind.resource.as_str()) == DEFINITIONS {
             for id in self.ledger.of_object(&copy.cell, [DEFINITIONS.0, DEFINITIONS.1, "", &copy.name]) {
-                self.post.put(&copy.cell, id);
+                self.wake(&copy.cell, id);
             }
         }
     }
@@ -184,7 +209,7 @@ impl Dispatch {
         let cells = known.cells.clone();
         let before = self.post.wanted.lock().replace(&key, known);
         for cell in cells.union(&before) {
-            self.post.put(cell, records::id(&key.0, &key.1, cell));
+            self.wake(cell, records::id(&key.0, &key.1, cell));
         }
         self.post.reports.put(key);
     }
@@ -207,7 +232,7 @@ impl Dispatch {
         }
         let cell = CellId::new(parts.workspace, parts.name);
         for id in self.ledger.in_cell(&cell) {
-            self.post.put(&cell, id);
+            self.wake(&cell, id);
         }
     }
 
@@ -216,7 +241,7 @@ impl Dispatch {
         let Some(uid) = seen.now.as_ref().or(seen.before.as_ref()).and_then(uid) else { return };
         for id in self.ledger.of_source(&uid) {
             if let Some(facts) = self.ledger.facts(&id) {
-                self.post.put(&facts.cell, id);
+                self.wake(&facts.cell, id);
             }
         }
     }
@@ -247,7 +272,7 @@ impl Dispatch {
         for key in placements {
             let known = wanted.placements.get(key).filter(|known| concerned(known));
             for cell in known.into_iter().flat_map(|known| &known.cells) {
-                self.post.put(cell, records::id(&key.0, &key.1, cell));
+                self.wake(cell, records::id(&key.0, &key.1, cell));
             }
         }
     }

@@ -8,7 +8,6 @@ use apiserver::client::Client;
 use apiserver::error::ApiError;
 use apiserver::object::Object;
 use apiserver::place::{Collection, ObjectRef, Workspace};
-use apiserver::strategy::Part;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -124,17 +123,19 @@ pub(super) fn resource(record: &Object) -> CellResource {
 pub(super) fn intent(id: &CopyId, cell: (&CellId, &str), source: &Value, at: &CellPlace) -> Value {
     let (cell, cell_uid) = cell;
     let CellPlace { resource, namespace, name } = at;
+    let mut object = json!({
+        "group": resource.group, "version": resource.version, "resource": resource.plural, "kind": resource.kind,
+        "namespace": namespace.as_deref().unwrap_or_default(), "name": name,
+    });
+    // There may be very many of them: what is nothing is not written.
+    if let Some(object) = object.as_object_mut() {
+        object.retain(|_, word| word != "");
+    }
+    let cell = json!({ "workspace": cell.workspace.as_str(), "name": cell.name, "uid": cell_uid });
     json!({
         // Whoever takes the record away takes the object away, and that is done here.
         "metadata": { "name": id.name, "finalizers": [CLEANUP] },
-        "spec": {
-            "cell": { "workspace": cell.workspace.as_str(), "name": cell.name, "uid": cell_uid },
-            "source": source,
-            "object": {
-                "group": resource.group, "version": resource.version, "resource": resource.plural,
-                "kind": resource.kind, "namespace": namespace.as_deref().unwrap_or_default(), "name": name,
-            },
-        },
+        "spec": { "cell": cell, "source": source, "object": object },
     })
 }
 
@@ -144,20 +145,25 @@ pub(super) async fn tell(client: &Client, record: &Object, id: &CopyId, status: 
     if status.as_object().into_iter().flatten().all(said) {
         return Ok(());
     }
-    let mut told = Value::from(record.clone());
-    let map = crate::apis::map_mut(&mut told, &["status"]);
-    for (key, value) in status.as_object().into_iter().flatten() {
-        if value.is_null() {
-            map.remove(key);
-        } else {
-            map.insert(key.clone(), value.clone());
+    let mut told = record.clone();
+    told.as_tree(|told| {
+        let map = crate::apis::map_mut(told, &["status"]);
+        for (key, value) in status.as_object().into_iter().flatten() {
+            if value.is_null() {
+                map.remove(key);
+            } else {
+                map.insert(key.clone(), value.clone());
+            }
         }
-    }
-    let Ok(told) = Object::try_from(told) else { return Ok(()) };
-    match client.unowned().update(&place(client, id)?, Part::Main, told).await {
-        Err(error) if error.code() != 404 => Err(error),
-        _ => Ok(()),
-    }
+    });
+    // If it is another by now, or gone, whoever tells looks again.
+    client.overwrite(&place(client, id)?, told).await.map(drop)
+}
+
+/// Writes down that something is about to be put into a cell. `None` if that is written already.
+pub(super) async fn enter(client: &Client, id: &CopyId, intent: Value) -> Result<Option<Object>, ApiError> {
+    let Ok(intent) = Object::try_from(intent) else { return Ok(None) };
+    client.enter(&place(client, id)?, intent).await
 }
 
 pub(super) async fn forget(client: &Client, id: &CopyId) -> Result<(), ApiError> {

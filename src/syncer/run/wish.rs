@@ -246,9 +246,12 @@ impl Wishes {
             "apiVersion": "v1", "kind": "Namespace", "resource": "namespaces",
             "namespace": "", "name": name, "uid": uid,
         });
+        if self.client.glance(&records::place(&self.client, &id)?)?.is_some() {
+            return Ok(());
+        }
         let at = namespace_place(in_cell);
         let intent = records::intent(&id, (&session.cell, &session.uid), &source, &at);
-        self.client.unowned().ensure(&records::place(&self.client, &id)?.within, intent).await
+        records::enter(&self.client, &id, intent).await.map(drop)
     }
 
     /// A namespace is wanted while anything is in it because of us. One that has the name of its source stays for as

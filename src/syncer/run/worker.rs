@@ -61,23 +61,36 @@ impl Reconciler for Worker {
         if self.waits_for_watch(id) {
             return Ok(Action::Done);
         }
-        let seen = self.observe(id).await?;
-        let situation = Situation {
+        let seen = self.observe(id, records::glance(&self.client, id)?).await?;
+        let first = self.step(id, &seen);
+        let Some(record) = self.written_down(id, first, &seen).await? else { return self.act(id, first, &seen).await };
+        // The decision may have changed before this was written: it is read anew before anything is sent.
+        let seen = self.observe(id, Some(record)).await?;
+        self.act(id, self.step(id, &seen), &seen).await
+    }
+}
+
+impl Worker {
+    fn step(&self, id: &CopyId, seen: &Seen) -> Step {
+        step(&Situation {
             source: records::source_of(id),
             wanted: seen.wish.as_ref().map(|wish| wish.made.hash.as_str()),
             status: seen.wish.as_ref().and_then(|wish| Some(wish.made.status.as_ref()?.1.as_str())),
             recorded: seen.recorded.as_ref(),
             known: &seen.known,
             has_namespace: seen.has_namespace,
-            suspended: seen.wish.as_ref().is_some_and(|wish| wish.suspended || self.waits(id, wish, &seen)),
+            suspended: seen.wish.as_ref().is_some_and(|wish| wish.suspended || self.waits(id, wish, seen)),
             possible: seen.wish.as_ref().is_none_or(|wish| wish.problem.is_none()),
-        };
-        let step = step(&situation);
-        self.act(id, step, &seen).await
+        })
     }
-}
 
-impl Worker {
+    /// The record of what is about to be put into the cell, if this is the time to make one.
+    async fn written_down(&self, id: &CopyId, step: Step, seen: &Seen) -> Result<Option<Object>, ApiError> {
+        let (Step::Record, Some(wish)) = (step, &seen.wish) else { return Ok(None) };
+        let cell = (&self.session.cell, self.session.uid.as_str());
+        records::enter(&self.client, id, records::intent(id, cell, &wish.source, &wish.place)).await
+    }
+
     /// Whether its kind is about to be watched. What there is to do about something that is recorded cannot be known before,
     /// and as soon as the cell has told what it has, the watch brings it back here. What was found there is not watched.
     pub(super) fn waits_for_watch(&self, id: &CopyId) -> bool {
@@ -91,8 +104,7 @@ impl Worker {
         same.is_some_and(|served| self.watches.begin(served))
     }
 
-    async fn observe(&self, id: &CopyId) -> Result<Seen, ApiError> {
-        let record = records::glance(&self.client, id)?;
+    async fn observe(&self, id: &CopyId, record: Option<Object>) -> Result<Seen, ApiError> {
         let wish = self.wish(id, record.as_ref()).await?;
         let place = match (&wish, &record) {
             (Some(wish), _) => Some(wish.place.clone()),
@@ -148,13 +160,8 @@ impl Worker {
     async fn act(&self, id: &CopyId, step: Step, seen: &Seen) -> Result<Action, ApiError> {
         match (step, &seen.wish, &seen.record) {
             (Step::Nothing, wish, Some(record)) => self.observed(id, record, wish.as_ref(), &seen.known).await,
-            (Step::Record, Some(wish), None) => {
-                let cell = (&self.session.cell, self.session.uid.as_str());
-                let intent = records::intent(id, cell, &wish.source, &wish.place);
-                self.client.unowned().ensure(&records::place(&self.client, id)?.within, intent).await?;
-                // The decision may have changed before this was written: it is read anew before anything is sent.
-                Ok(Action::After(Duration::ZERO))
-            }
+            // Somebody else has written it down meanwhile.
+            (Step::Record, ..) => Ok(Action::After(Duration::ZERO)),
             (Step::Watch, Some(wish), _) => {
                 self.watches.ensure(&wish.place.resource);
                 Ok(Action::Done)
@@ -217,10 +224,12 @@ impl Worker {
 
     /// What is written down of a copy that is there.
     fn status(&self, record: &Object, actual: &Actual, wish: &Wish, told: &Told) -> Value {
+        // There may be very many of them: what is nothing is not written.
+        let number = |number: i64| Some(number).filter(|number| *number != 0);
         let mut status = json!({
-            "hash": wish.made.hash, "fields": actual.fields, "uid": actual.uid, "generation": wish.generation,
-            "cellGeneration": actual.generation, "applied": "True", "reason": "", "message": "",
-            "preserve": wish.preserve, "decided": wish.decided,
+            "hash": wish.made.hash, "fields": actual.fields, "uid": actual.uid, "generation": number(wish.generation),
+            "cellGeneration": number(actual.generation), "applied": "True", "reason": null, "message": null,
+            "preserve": wish.preserve.then_some(true), "decided": wish.decided,
         });
         // What was sent last is there still, and not what would be sent now.
         if let Some(fields) = status.as_object_mut().filter(|_| wish.suspended) {

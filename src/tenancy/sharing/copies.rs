@@ -181,7 +181,7 @@ impl Copies {
             Some(since) => copy.set_annotation(UNUSED_SINCE, &since.to_string()),
             None => copy.unset_annotation(UNUSED_SINCE),
         }
-        settled(self.client.overwrite(at, copy).await)
+        settled(self.client.overwrite(at, copy).await.map(drop))
     }
 }
 
