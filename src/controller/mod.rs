@@ -112,11 +112,7 @@ impl<R: Reconciler> Controller<R> {
 
     /// Works until it is stopped, and then finishes what it has begun.
     pub async fn run(self, stop: CancellationToken) {
-        let (offer, mut offered) = mpsc::channel(OFFERED_MAX);
-        let mut feeds = JoinSet::new();
-        for source in self.sources {
-            feeds.spawn(source::feed(source, offer.clone(), self.resync));
-        }
+        let (mut feeds, mut offered) = fed(self.sources, self.resync);
         let mut queue = Queue::new(self.reconciler.name());
         self.first.into_iter().for_each(|key| queue.add(key));
         let mut running = Running::new(self.reconciler);
@@ -138,13 +134,35 @@ impl<R: Reconciler> Controller<R> {
                 }
                 Some((key, verdict)) = running.next() => queue.finish(key, verdict),
                 Some(()) = queue.due() => {}
-                Some(key) = offered.recv(), if queue.has_room() => queue.add(key),
+                Some(key) = next_of(&mut offered), if queue.has_room() => queue.add(key),
                 key = self.mailbox.take(), if queue.has_room() => queue.add(key),
             }
         }
         feeds.shutdown().await;
         while running.next().await.is_some() {}
     }
+}
+
+/// Keys that sources offer; nothing for a controller that has none.
+type Offered<K> = Option<mpsc::Receiver<K>>;
+
+/// Begins to ask the sources. Where there are none, there is no queue: it takes some KB, and each cell has controllers that
+/// live on their mailboxes.
+fn fed<K: Send + 'static>(sources: Vec<Box<dyn Source<Key = K>>>, resync: Duration) -> (JoinSet<()>, Offered<K>) {
+    let mut feeds = JoinSet::new();
+    if sources.is_empty() {
+        return (feeds, None);
+    }
+    let (offer, offered) = mpsc::channel(OFFERED_MAX);
+    for source in sources {
+        feeds.spawn(source::feed(source, offer.clone(), resync));
+    }
+    (feeds, Some(offered))
+}
+
+/// The next key that a source offers; `None` when there will never be one. Cancel safe.
+async fn next_of<K>(offered: &mut Offered<K>) -> Option<K> {
+    offered.as_mut()?.recv().await
 }
 
 /// A worker of its own, or one of those that are shared; nothing while there is neither.

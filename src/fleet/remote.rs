@@ -38,6 +38,9 @@ const PING_MAX: Duration = Duration::from_secs(5);
 /// Connections that are kept although nobody needs them at the moment.
 const IDLE_MAX: usize = 4;
 const IDLE_FOR: Duration = Duration::from_secs(90);
+/// What a cell may count on us to remember of the headers of its answers. Most of what they say is said once, so that a table
+/// of them would fill with what never comes again, for each cell.
+const HEADERS_REMEMBERED: u32 = 0;
 
 const AGENT: &str = concat!("hanse/", env!("CARGO_PKG_VERSION"));
 
@@ -59,6 +62,7 @@ impl Remote {
             .http2_keep_alive_interval(PING_EVERY)
             .http2_keep_alive_timeout(PING_MAX)
             .http2_keep_alive_while_idle(true)
+            .http2_header_table_size(HEADERS_REMEMBERED)
             .build(connector);
         Ok(Self { client, server: access.server.clone(), authorization: authorization(&access.credential)? })
     }

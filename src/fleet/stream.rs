@@ -30,6 +30,10 @@ impl Lines {
             }
             if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
                 let line = self.pending.split_to(end + 1);
+                if self.pending.is_empty() {
+                    // Most watches are silent most of the time, and there is one for each kind in each cell.
+                    self.pending = BytesMut::new();
+                }
                 let event = event(&line);
                 self.ended = event.is_err();
                 return Some(event);
@@ -95,6 +99,16 @@ mod tests {
             CellEvent::Bookmark("7".to_owned()),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[tokio::test]
+    async fn a_watch_that_is_silent_holds_nothing() {
+        let event = "{\"type\":\"ADDED\",\"object\":{}}\n";
+        let mut lines = Lines { body: Body::from(event.repeat(2)), pending: BytesMut::new(), ended: false };
+        assert!(lines.next().await.is_some_and(|event| event.is_ok()));
+        assert_eq!(&lines.pending[..], event.as_bytes(), "the second waits");
+        assert!(lines.next().await.is_some_and(|event| event.is_ok()));
+        assert_eq!(lines.pending.capacity(), 0);
     }
 
     #[tokio::test]

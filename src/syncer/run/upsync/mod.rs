@@ -91,10 +91,7 @@ impl Upsyncs {
             tasks: TaskTracker::new(),
             stop: stop.clone(),
         };
-        let shared = Arc::new(shared);
-        let controller = Controller::new(Showing(shared.clone())).mailbox(&shared.mailbox).workers(SHOWN_AT_ONCE);
-        shared.tasks.spawn(controller.run(stop.clone()));
-        Self { shared }
+        Self { shared: Arc::new(shared) }
     }
 
     /// Watches these kinds from now on, as far as the cell serves them.
@@ -103,11 +100,26 @@ impl Upsyncs {
             let served = self.shared.session.versions_of(kind.group(), &kind.kind);
             let exact = served.iter().find(|served| served.version == kind.version());
             let Some(resource) = exact.or(served.first()).cloned() else { continue };
-            if self.shared.state.lock().watched.insert(resource.clone()) {
+            let (new, first) = {
+                let watched = &mut self.shared.state.lock().watched;
+                let first = watched.is_empty();
+                (watched.insert(resource.clone()), first)
+            };
+            if first {
+                self.begin();
+            }
+            if new {
                 let shared = self.shared.clone();
                 self.shared.tasks.spawn(async move { shared.watch(resource).await });
             }
         }
+    }
+
+    /// Shows what is seen from now on. In most cells nothing is ever asked for, and nobody waits for it.
+    fn begin(&self) {
+        let shared = &self.shared;
+        let controller = Controller::new(Showing(shared.clone())).mailbox(&shared.mailbox).workers(SHOWN_AT_ONCE);
+        shared.tasks.spawn(controller.run(shared.stop.clone()));
     }
 
     pub(super) async fn stopped(&self) {
