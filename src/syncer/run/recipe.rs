@@ -72,6 +72,7 @@ pub(super) struct Recipe {
     /// Which object it is about, as records name it.
     pub(super) named: Arc<Value>,
     pub(super) at: ObjectRef,
+    /// Without who manages its fields, unless that matters.
     pub(super) source: Value,
     pub(super) namespace: Option<Arc<Value>>,
     pub(super) namespace_at: Option<ObjectRef>,
@@ -99,7 +100,8 @@ pub(super) struct Ingredients {
 
 impl Recipe {
     pub(super) fn new(placement: &Object, all: Ingredients) -> Self {
-        let Ingredients { made_of, at, source, namespace, terms, interpreter } = all;
+        let Ingredients { made_of, at, mut source, namespace, terms, interpreter } = all;
+        forget_managers(&mut source);
         let part = |key: &str| placement.pointer(&["spec", key]).cloned().unwrap_or_default();
         let named = Arc::new(part("source"));
         let spec = json!({ "evictions": part("evictions") });
@@ -175,7 +177,19 @@ fn targets_within(placement: &Object, home: &Workspace, only_follows: &mut HashS
         }
         target.because = BTreeSet::new();
     }
+    targets.shrink_to_fit();
     targets
+}
+
+/// Takes away who manages which fields: it may be most of an object, and no copy has it. Of a service it tells which ports
+/// somebody asked for.
+fn forget_managers(source: &mut Value) {
+    if Kind::of(source).name() == ("", "Service") {
+        return;
+    }
+    if let Some(metadata) = source.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
 }
 
 /// What was used of late: what is used stays, and how much is kept is bounded.
@@ -251,6 +265,19 @@ mod tests {
             keep(7);
         }
         assert!(held() <= 6 && kept.0.lock().weight <= KEPT_BYTES_MAX + third, "the same weighs once");
+    }
+
+    #[test]
+    fn who_manages_fields_is_kept_only_where_it_matters() {
+        let kept = |version: &str, kind: &str| {
+            let metadata = json!({ "name": "x", "managedFields": [{ "manager": "m" }] });
+            let mut source = json!({ "apiVersion": version, "kind": kind, "metadata": metadata });
+            forget_managers(&mut source);
+            assert_eq!(source["metadata"]["name"], "x");
+            source["metadata"].get("managedFields").is_some()
+        };
+        assert!(kept("v1", "Service"));
+        assert!(!kept("v1", "ConfigMap") && !kept("serving.knative.dev/v1", "Service"));
     }
 
     #[test]
