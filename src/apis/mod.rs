@@ -11,6 +11,7 @@ mod kind;
 pub mod kinds;
 mod path;
 pub mod quantity;
+pub mod uid;
 
 pub use describe::describe;
 pub use kind::Kind;

@@ -13,6 +13,7 @@ use apiserver::place::Workspace;
 use index::Index;
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::sync::Arc;
 use storage::Revision;
 use tokio::sync::watch;
@@ -55,37 +56,67 @@ pub struct CopyKind {
 /// empty.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Spec {
-    cell: Said,
-    source: Said,
-    object: Said,
+struct Spec<'a> {
+    #[serde(borrow)]
+    cell: SaidOfCell<'a>,
+    #[serde(borrow)]
+    source: SaidOfSource<'a>,
+    #[serde(borrow)]
+    object: SaidOfObject<'a>,
+}
+
+/// There are very many records, and most of their text is only looked at.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SaidOfCell<'a> {
+    #[serde(borrow)]
+    workspace: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Said {
-    workspace: String,
-    uid: String,
-    group: String,
-    version: String,
-    resource: String,
-    kind: String,
-    namespace: String,
-    name: String,
+struct SaidOfSource<'a> {
+    #[serde(borrow)]
+    uid: Cow<'a, str>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SaidOfObject<'a> {
+    #[serde(borrow)]
+    group: Cow<'a, str>,
+    #[serde(borrow)]
+    version: Cow<'a, str>,
+    #[serde(borrow)]
+    resource: Cow<'a, str>,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    namespace: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
 }
 
 impl CopyFacts {
     fn read(record: Peek<'_>) -> Option<Self> {
-        let Spec { cell, source, object } = record.value(&["spec"])?;
-        let Said { group, version, resource, kind, namespace, name, .. } = object;
+        let Spec { cell, source, object } = serde_json::from_slice(record.raw(&["spec"])?).ok()?;
+        let status = record.raw(&["status"]).map(Peek::of);
+        let told = |key: &str| status.and_then(|status| status.text(&[key]));
         Some(Self {
             cell: CellId::new(&cell.workspace, &cell.name),
-            source: source.uid,
-            kind: CopyKind { group, version, resource, kind },
-            namespace,
-            name,
-            uid: record.text(&["status", "uid"]).unwrap_or_default().into_owned(),
-            applied: record.text(&["status", "applied"]).is_some_and(|applied| applied == "True"),
+            source: source.uid.into_owned(),
+            kind: CopyKind {
+                group: object.group.into_owned(),
+                version: object.version.into_owned(),
+                resource: object.resource.into_owned(),
+                kind: object.kind.into_owned(),
+            },
+            namespace: object.namespace.into_owned(),
+            name: object.name.into_owned(),
+            uid: told("uid").unwrap_or_default().into_owned(),
+            applied: told("applied").is_some_and(|applied| applied == "True"),
             going: record.text(&["metadata", "deletionTimestamp"]).is_some(),
         })
     }

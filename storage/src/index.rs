@@ -45,22 +45,64 @@ impl Slot {
 #[derive(Debug)]
 struct Chain {
     newest: Slot,
-    /// In order of revision, all before `newest`. Empty for a key that has not changed lately: the common case.
-    older: VecDeque<Slot>,
+    /// All before `newest`.
+    older: Older,
 }
 
 impl Chain {
+    fn new(newest: Slot) -> Self {
+        Self { newest, older: Older::default() }
+    }
+
     fn at(&self, revision: Revision) -> Option<&Slot> {
         if self.newest.modified <= revision {
             return Some(&self.newest);
         }
-        let after = self.older.partition_point(|slot| slot.modified <= revision);
-        after.checked_sub(1).map(|last| &self.older[last])
+        self.older.visible(revision).checked_sub(1).and_then(|last| self.older.get(last))
     }
 
     fn push(&mut self, slot: Slot) {
         debug_assert!(slot.modified > self.newest.modified, "a chain grows forward");
-        self.older.push_back(std::mem::replace(&mut self.newest, slot));
+        self.older.push(std::mem::replace(&mut self.newest, slot));
+    }
+}
+
+/// Slots in order of revision. A key that has not changed lately has none: the common case, so that none is a pointer that
+/// points nowhere.
+#[derive(Debug, Default)]
+struct Older(Option<Box<VecDeque<Slot>>>);
+
+impl Older {
+    fn push(&mut self, slot: Slot) {
+        // Most of those that have any have one.
+        self.0.get_or_insert_with(|| Box::new(VecDeque::with_capacity(1))).push_back(slot);
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = &Slot> {
+        self.0.iter().flat_map(|slots| slots.iter())
+    }
+
+    fn get(&self, at: usize) -> Option<&Slot> {
+        self.0.as_ref()?.get(at)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// How many of them are at or before `revision`.
+    fn visible(&self, revision: Revision) -> usize {
+        self.0.as_ref().map_or(0, |slots| slots.partition_point(|slot| slot.modified <= revision))
+    }
+
+    /// Takes away the first `count`.
+    fn drain(&mut self, count: usize) -> Vec<Slot> {
+        let Some(slots) = &mut self.0 else { return Vec::new() };
+        let drained = slots.drain(..count).collect();
+        if slots.is_empty() {
+            self.0 = None;
+        }
+        drained
     }
 }
 
@@ -123,7 +165,7 @@ impl Index {
         for (key, slot) in slots {
             match chains.last_mut() {
                 Some((last, chain)) if *last == key => chain.push(slot),
-                _ => chains.push((key, Chain { newest: slot, older: VecDeque::new() })),
+                _ => chains.push((key, Chain::new(slot))),
             }
         }
         for (key, chain) in &chains {
@@ -209,8 +251,7 @@ impl Index {
             shares.change(key, old, value.as_ref());
         }
         let Some(chain) = self.chains.get_mut(key) else {
-            let newest = Slot { modified: revision, created: revision, value };
-            self.chains.insert(key.clone(), Chain { newest, older: VecDeque::new() });
+            self.chains.insert(key.clone(), Chain::new(Slot { modified: revision, created: revision, value }));
             return None;
         };
         let previous = chain.newest.live();
@@ -223,18 +264,15 @@ impl Index {
     /// Forgets the versions of `key` that nobody at or after `floor` can see, and returns them.
     pub(crate) fn prune(&mut self, key: &Key, floor: Revision) -> Vec<Slot> {
         let Some(chain) = self.chains.get_mut(key) else { return Vec::new() };
-        let visible = chain.older.partition_point(|slot| slot.modified <= floor);
+        let visible = chain.older.visible(floor);
         // Of those at or before the floor only the last can be seen from it; if the newest is there too, not even that.
         let mut keep_from = if chain.newest.modified <= floor { visible } else { visible.saturating_sub(1) };
         if chain.older.get(keep_from).is_some_and(|slot| slot.modified <= floor && slot.value.is_none()) {
             keep_from += 1;
         }
-        let mut forgotten: Vec<Slot> = chain.older.drain(..keep_from).collect();
-        if chain.older.is_empty() {
-            chain.older.shrink_to_fit();
-            if chain.newest.modified <= floor && chain.newest.value.is_none() {
-                forgotten.extend(self.chains.remove(key).map(|chain| chain.newest));
-            }
+        let mut forgotten = chain.older.drain(keep_from);
+        if chain.older.is_empty() && chain.newest.modified <= floor && chain.newest.value.is_none() {
+            forgotten.extend(self.chains.remove(key).map(|chain| chain.newest));
         }
         forgotten
     }

@@ -1,10 +1,13 @@
 //! What is in a cell because of us, as its watches tell.
 
+mod kept;
+
 use super::marks;
 use crate::fleet::api::{CellResource, Listed};
+use kept::{Kept, Objects};
 use parking_lot::Mutex;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// What matters of an object in a cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +28,8 @@ impl Actual {
     pub(super) fn read(object: &Value) -> Self {
         let metadata = &object["metadata"];
         Self {
-            uid: one_line(metadata["uid"].as_str().unwrap_or_default()),
-            source: one_line(marks::source_of(object).unwrap_or_default()),
+            uid: metadata["uid"].as_str().unwrap_or_default().to_owned(),
+            source: marks::source_of(object).unwrap_or_default().to_owned(),
             fields: marks::fields_of(object),
             status_fields: marks::status_fields_of(object),
             generation: metadata["generation"].as_i64().unwrap_or_default(),
@@ -34,11 +37,6 @@ impl Actual {
             status: object.get("status").filter(|status| !status.is_null()).cloned(),
         }
     }
-}
-
-/// What others call a UID may be anything; ours has no line breaks.
-fn one_line(text: &str) -> String {
-    text.replace(CUT, " ")
 }
 
 /// Namespace and name, with a slash between them. There may be very many of them, and neither has one in it.
@@ -51,38 +49,6 @@ pub(super) fn name(namespace: &str, name: &str) -> Name {
 pub(super) fn name_of(object: &Value) -> Name {
     let word = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
     name(word("namespace"), word("name"))
-}
-
-/// An [`Actual`] as it is kept, in one piece: there may be a hundred thousand of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Kept(Box<str>);
-
-/// Between the parts of what is kept; in none of them but the last.
-const CUT: char = '\n';
-
-impl Kept {
-    fn new(actual: &Actual) -> Self {
-        let Actual { uid, source, fields, status_fields, generation, deleting, status } = actual;
-        let (deleting, status) = (u8::from(*deleting), status.as_ref().map(Value::to_string).unwrap_or_default());
-        let kept =
-            format!("{uid}{CUT}{source}{CUT}{fields}{CUT}{status_fields}{CUT}{generation}{CUT}{deleting}{CUT}{status}");
-        Self(kept.into())
-    }
-
-    fn actual(&self) -> Actual {
-        let mut parts = self.0.splitn(7, CUT);
-        let mut next = || parts.next().unwrap_or_default();
-        let (uid, source, fields, status_fields) = (next(), next(), next(), next());
-        Actual {
-            uid: uid.to_owned(),
-            source: source.to_owned(),
-            fields: fields.to_owned(),
-            status_fields: status_fields.to_owned(),
-            generation: next().parse().unwrap_or_default(),
-            deleting: next() == "1",
-            status: serde_json::from_str(next()).ok(),
-        }
-    }
 }
 
 /// What is known of a place in a cell.
@@ -105,18 +71,18 @@ pub(super) struct Actuals {
 /// or of later ones: which is the later one is told by their versions.
 #[derive(Debug, Default)]
 struct State {
-    objects: HashMap<Name, Versioned>,
+    objects: Objects,
     /// The watch has told of everything up to this version.
     reached: Option<u64>,
     synced: bool,
 }
 
-/// An object as of a version of it; versions that cannot be compared are none.
-type Versioned = (Option<u64>, Kept);
+fn kept(object: &Value) -> Kept {
+    Kept::new(&name_of(object), version_of(object), &Actual::read(object))
+}
 
-fn versioned(object: &Value) -> Versioned {
-    let kept = Kept::new(&Actual::read(object));
-    (version(object["metadata"]["resourceVersion"].as_str().unwrap_or_default()), kept)
+fn version_of(object: &Value) -> Option<u64> {
+    version(object["metadata"]["resourceVersion"].as_str().unwrap_or_default())
 }
 
 fn version(text: &str) -> Option<u64> {
@@ -129,13 +95,13 @@ fn is_later(one: Option<u64>, than: Option<u64>) -> bool {
 
 impl State {
     /// Whether anything changed that matters.
-    fn put(&mut self, name: Name, now: Versioned) -> bool {
-        let before = self.objects.get(&name);
-        if before.is_some_and(|known| is_later(known.0, now.0)) {
+    fn put(&mut self, now: Kept) -> bool {
+        let before = self.objects.get(now.name());
+        if before.is_some_and(|known| is_later(known.version(), now.version())) {
             return false;
         }
-        let changed = before.map(|(_, kept)| kept) != Some(&now.1);
-        self.objects.insert(name, now);
+        let changed = before.is_none_or(|known| !known.says_the_same(&now));
+        self.objects.put(now);
         changed
     }
 }
@@ -144,51 +110,49 @@ impl Actuals {
     pub(super) fn at(&self, resource: &CellResource, name: &Name) -> Known {
         let state = self.state.lock();
         let Some(of_kind) = state.get(resource).filter(|of_kind| of_kind.synced) else { return Known::Nothing };
-        of_kind.objects.get(name).map_or(Known::Absent, |(_, kept)| Known::Present(kept.actual()))
+        of_kind.objects.get(name).map_or(Known::Absent, |kept| Known::Present(kept.actual()))
     }
 
     /// Takes in everything there is of a resource; answers with the names of what is not as it was.
     pub(super) fn replace(&self, resource: &CellResource, listed: &Listed) -> Vec<Name> {
-        let now: HashMap<Name, Versioned> =
-            listed.items.iter().map(|object| (name_of(object), versioned(object))).collect();
+        let now: Objects = listed.items.iter().map(kept).collect();
         let now = State { objects: now, reached: version(&listed.resource_version), synced: true };
         let mut state = self.state.lock();
         let known = state.entry(resource.clone()).or_default();
-        let before = std::mem::replace(known, now);
-        let names: HashSet<&Name> = before.objects.keys().chain(known.objects.keys()).collect();
-        let changed = |name: &&Name| {
-            let (before, now) = (before.objects.get(*name), known.objects.get(*name));
-            before.map(|(_, kept)| kept) != now.map(|(_, kept)| kept)
-        };
-        names.into_iter().filter(changed).cloned().collect()
+        let before = std::mem::replace(known, now).objects;
+        let is_new = |kept: &&Kept| before.get(kept.name()).is_none();
+        let is_other = |kept: &&Kept| known.objects.get(kept.name()).is_none_or(|now| !now.says_the_same(kept));
+        let changed = known.objects.iter().filter(is_new).chain(before.iter().filter(is_other));
+        changed.map(|kept| kept.name().into()).collect()
     }
 
     /// Takes in what a watch tells; whether anything changed that matters.
     pub(super) fn told(&self, resource: &CellResource, object: &Value) -> bool {
-        let now = versioned(object);
+        let now = kept(object);
         let mut state = self.state.lock();
         let known = state.entry(resource.clone()).or_default();
-        known.reached = now.0.or(known.reached);
-        known.put(name_of(object), now)
+        known.reached = now.version().or(known.reached);
+        known.put(now)
     }
 
     /// Takes in what a cell answers. What the watch has gone past and does not show any more has gone meanwhile.
     pub(super) fn answered(&self, resource: &CellResource, object: &Value) {
-        let (name, now) = (name_of(object), versioned(object));
+        let now = kept(object);
         let mut state = self.state.lock();
         let known = state.entry(resource.clone()).or_default();
-        if known.objects.contains_key(&name) || now.0.is_none() || is_later(now.0, known.reached) {
-            known.put(name, now);
+        let (is_known, version) = (known.objects.get(now.name()).is_some(), now.version());
+        if is_known || version.is_none() || is_later(version, known.reached) {
+            known.put(now);
         }
     }
 
     /// Takes in that a watch tells of the end of an object; whether that matters: it may have been made anew since.
     pub(super) fn gone(&self, resource: &CellResource, object: &Value) -> bool {
-        let (name, at) = (name_of(object), versioned(object).0);
+        let (name, at) = (name_of(object), version_of(object));
         let mut state = self.state.lock();
         let known = state.entry(resource.clone()).or_default();
         known.reached = at.or(known.reached);
-        if known.objects.get(&name).is_some_and(|known| is_later(known.0, at)) {
+        if known.objects.get(&name).is_some_and(|known| is_later(known.version(), at)) {
             return false;
         }
         known.objects.remove(&name);
@@ -242,9 +206,28 @@ mod tests {
     fn what_is_kept_is_what_was_read() {
         let odd = json!({ "metadata": { "uid": "a\nb", "generation": 7, "deletionTimestamp": "t" }, "status": { "x": "1\n2" } });
         for object in [object("u", "7", 3), json!({}), odd] {
-            let actual = Actual::read(&object);
-            assert_eq!(Kept::new(&actual).actual(), actual);
+            assert_eq!(kept(&object).actual(), Actual::read(&object));
         }
+    }
+
+    #[test]
+    fn what_is_listed_anew_tells_what_is_not_as_it_was() {
+        let actuals = actuals();
+        let listed = |names: &[(&str, i64)]| {
+            let named = |(name, ready): &(&str, i64)| {
+                let mut object = object("u", "9", *ready);
+                object["metadata"]["name"] = json!(name);
+                object
+            };
+            let listed = Listed { items: names.iter().map(named).collect(), resource_version: "9".to_owned() };
+            let mut changed = actuals.replace(&deployments(), &listed);
+            changed.sort();
+            changed.join(" ")
+        };
+        assert_eq!(listed(&[("web", 3), ("db", 1)]), "n/db", "a later version that says the same is no change");
+        assert_eq!(listed(&[("web", 4), ("db", 1)]), "n/web");
+        assert_eq!(listed(&[("db", 2), ("new", 1)]), "n/db n/new n/web");
+        assert_eq!(listed(&[]), "n/db n/new");
     }
 
     #[test]

@@ -14,7 +14,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Weak};
 
 /// What was read, as long as it was: of recipes that are kept, and once more of those that were kept before them. Enough for a
 /// thousand objects in a hundred cells each: with less, a restart would read each of them anew for every cell.
@@ -49,7 +50,7 @@ impl MadeOf {
             && same(&self.source, &now.source)
     }
 
-    pub(super) fn weight(&self) -> usize {
+    fn weight(&self) -> usize {
         self.placement.len() + self.source.len()
     }
 }
@@ -72,6 +73,7 @@ pub(super) struct Recipe {
     /// Which object it is about, as records name it.
     pub(super) named: Arc<Value>,
     pub(super) at: ObjectRef,
+    /// Without who manages its fields, unless that matters.
     pub(super) source: Value,
     pub(super) namespace: Option<Arc<Value>>,
     pub(super) namespace_at: Option<ObjectRef>,
@@ -80,7 +82,7 @@ pub(super) struct Recipe {
     /// The decision, without what it says of each cell.
     pub(super) decision: Object,
     /// By the workspace of their cells, in the order of their names.
-    targets: HashMap<Workspace, Vec<Target>>,
+    targets: HashMap<Workspace, Arc<[Target]>>,
     /// Where it is only because others refer to it.
     only_follows: HashSet<CellId>,
     /// By the replicas that it is for; where it is the same for whichever cell. Held for one operation.
@@ -98,8 +100,9 @@ pub(super) struct Ingredients {
 }
 
 impl Recipe {
-    pub(super) fn new(placement: &Object, all: Ingredients) -> Self {
-        let Ingredients { made_of, at, source, namespace, terms, interpreter } = all;
+    fn new(placement: &Object, lists: &Lists, all: Ingredients) -> Self {
+        let Ingredients { made_of, at, mut source, namespace, terms, interpreter } = all;
+        forget_managers(&mut source);
         let part = |key: &str| placement.pointer(&["spec", key]).cloned().unwrap_or_default();
         let named = Arc::new(part("source"));
         let spec = json!({ "evictions": part("evictions") });
@@ -108,7 +111,8 @@ impl Recipe {
         let homes: BTreeSet<&str> = homes.collect();
         let mut only_follows = HashSet::new();
         let targets = homes.into_iter().map(Workspace::new);
-        let targets = targets.map(|home| (home.clone(), targets_within(placement, &home, &mut only_follows))).collect();
+        let mut within = |home: &Workspace| lists.shared(targets_within(placement, home, &mut only_follows));
+        let targets = targets.map(|home| (home.clone(), within(&home))).collect();
         let (namespace_at, namespace) = namespace.map(|(at, found)| (at, Arc::new(found))).unzip();
         Self {
             named,
@@ -128,7 +132,7 @@ impl Recipe {
 
     /// Where it is to be, of the cells of a workspace.
     pub(super) fn targets_in(&self, home: &Workspace) -> &[Target] {
-        self.targets.get(home).map(Vec::as_slice).unwrap_or_default()
+        self.targets.get(home).map(|targets| &**targets).unwrap_or_default()
     }
 
     /// Whether it is to be in a cell: for good, or until it has left it.
@@ -176,6 +180,74 @@ fn targets_within(placement: &Object, home: &Workspace, only_follows: &mut HashS
         target.because = BTreeSet::new();
     }
     targets
+}
+
+/// Takes away who manages which fields: it may be most of an object, and no copy has it. Of a service it tells which ports
+/// somebody asked for.
+fn forget_managers(source: &mut Value) {
+    if Kind::of(source).name() == ("", "Service") {
+        return;
+    }
+    if let Some(metadata) = source.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+}
+
+/// Lists of targets, each kept once: objects of one rule go to the same cells, and there may be hundreds of those. It holds
+/// as much as there are lists in use, and a bounded number that were.
+#[derive(Debug, Default)]
+struct Lists(Mutex<Listed>);
+
+/// Lists that are not in use any more are forgotten whenever there are a quarter more than were in use, and this many: so
+/// looking for them costs little for each that comes.
+const LISTS_MORE: usize = 64;
+
+#[derive(Debug, Default)]
+struct Listed {
+    /// By what they say, as one number: two that have the same number are not shared.
+    lists: HashMap<u64, Weak<[Target]>>,
+    in_use: usize,
+}
+
+impl Lists {
+    /// The same list as others have it, who say the same.
+    fn shared(&self, targets: Vec<Target>) -> Arc<[Target]> {
+        let mut hasher = DefaultHasher::new();
+        for target in &targets {
+            (&target.cell, target.replicas).hash(&mut hasher);
+        }
+        let (hash, mut listed) = (hasher.finish(), self.0.lock());
+        if let Some(known) = listed.lists.get(&hash).and_then(Weak::upgrade).filter(|known| **known == *targets) {
+            return known;
+        }
+        let targets: Arc<[Target]> = targets.into();
+        listed.lists.insert(hash, Arc::downgrade(&targets));
+        if listed.lists.len() > listed.in_use + listed.in_use / 4 + LISTS_MORE {
+            listed.lists.retain(|_, list| list.strong_count() > 0);
+            listed.in_use = listed.lists.len();
+        }
+        targets
+    }
+}
+
+/// Recipes that were used of late.
+#[derive(Debug, Default)]
+pub(super) struct Recipes {
+    kept: Kept<Recipe>,
+    lists: Lists,
+}
+
+impl Recipes {
+    pub(super) fn get(&self, workspace: &Workspace, uid: &str) -> Option<Arc<Recipe>> {
+        self.kept.get(workspace, uid)
+    }
+
+    /// The recipe for what has this UID, which is kept from now on.
+    pub(super) fn make(&self, of: (&Workspace, &str), placement: &Object, all: Ingredients) -> Arc<Recipe> {
+        let recipe = Arc::new(Recipe::new(placement, &self.lists, all));
+        self.kept.keep(of.0, of.1, &recipe, recipe.made_of.weight());
+        recipe
+    }
 }
 
 /// What was used of late: what is used stays, and how much is kept is bounded.
@@ -251,6 +323,39 @@ mod tests {
             keep(7);
         }
         assert!(held() <= 6 && kept.0.lock().weight <= KEPT_BYTES_MAX + third, "the same weighs once");
+    }
+
+    #[test]
+    fn who_goes_to_the_same_cells_has_the_same_list() {
+        let lists = Lists::default();
+        let list = |names: &[&str], replicas: Option<i64>| {
+            let target = |name: &&str| Target { cell: (*name).to_owned(), replicas, because: BTreeSet::new() };
+            lists.shared(names.iter().map(target).collect())
+        };
+        let one = list(&["a", "b"], None);
+        assert!(Arc::ptr_eq(&one, &list(&["a", "b"], None)));
+        for other in [list(&["a"], None), list(&["a", "b"], Some(1)), list(&["ab"], None), list(&[], None)] {
+            assert!(!Arc::ptr_eq(&one, &other) && *one != *other);
+        }
+        for number in 0..1000 {
+            list(&["c"], Some(number));
+        }
+        let held = lists.0.lock().lists.len();
+        assert!(held <= LISTS_MORE + 2, "{held} are held, and one is in use");
+        assert!(Arc::ptr_eq(&one, &list(&["a", "b"], None)));
+    }
+
+    #[test]
+    fn who_manages_fields_is_kept_only_where_it_matters() {
+        let kept = |version: &str, kind: &str| {
+            let metadata = json!({ "name": "x", "managedFields": [{ "manager": "m" }] });
+            let mut source = json!({ "apiVersion": version, "kind": kind, "metadata": metadata });
+            forget_managers(&mut source);
+            assert_eq!(source["metadata"]["name"], "x");
+            source["metadata"].get("managedFields").is_some()
+        };
+        assert!(kept("v1", "Service"));
+        assert!(!kept("v1", "ConfigMap") && !kept("serving.knative.dev/v1", "Service"));
     }
 
     #[test]

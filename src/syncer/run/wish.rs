@@ -1,7 +1,7 @@
 //! What a cell should hold, made of an object, the decision about it, and the terms of its rules.
 
 use super::namespace;
-use super::recipe::{Ingredients, Kept, Made, MadeOf, Recipe};
+use super::recipe::{Ingredients, Made, MadeOf, Recipe, Recipes};
 use super::records;
 use crate::apis::FieldPath;
 use crate::apis::Kind;
@@ -78,7 +78,7 @@ pub(super) struct Wishes {
     pub(super) client: Client,
     pub(super) book: Arc<dyn Rulebook>,
     pub(super) hub: Arc<str>,
-    pub(super) recipes: Arc<Kept<Recipe>>,
+    pub(super) recipes: Arc<Recipes>,
 }
 
 impl Wishes {
@@ -169,10 +169,8 @@ impl Wishes {
         let made_of = MadeOf { placement, source: stored, namespace: told, resource, edition, origin };
         let terms = self.terms(workspace, &source, &decision);
         let interpreter = self.book.interpreter(workspace, &Kind::of(&source));
-        let recipe = Recipe::new(&decision, Ingredients { made_of, at, source, namespace, terms, interpreter });
-        let recipe = Arc::new(recipe);
-        self.recipes.keep(workspace, uid, &recipe, recipe.made_of.weight());
-        Ok(Some(recipe))
+        let all = Ingredients { made_of, at, source, namespace, terms, interpreter };
+        Ok(Some(self.recipes.make((workspace, uid), &decision, all)))
     }
 
     /// On what terms an object is in cells: those of its rules, or of whoever it follows.
