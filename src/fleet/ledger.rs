@@ -14,6 +14,7 @@ use index::Index;
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 use serde::Deserialize;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 use storage::Revision;
 use tokio::sync::watch;
@@ -139,6 +140,8 @@ pub struct Ledger {
 struct Volumes {
     told: Index,
     draft: Option<Index>,
+    /// What is known before it was told, and how: as many as were written down a moment ago.
+    foretold: HashSet<CopyId>,
 }
 
 impl Default for Ledger {
@@ -165,14 +168,25 @@ impl Ledger {
     pub fn learn(&self, seen: &Seen) -> Option<(CopyId, Option<CopyFacts>, Option<CopyFacts>)> {
         let parts = keyspace::parse(&seen.key)?;
         let now = seen.now.as_ref().and_then(|version| CopyFacts::read(Peek::new(version)));
-        let Volumes { told, draft } = &mut *self.volumes.lock();
+        let Volumes { told, draft, foretold } = &mut *self.volumes.lock();
         let index = draft.as_mut().unwrap_or(told);
         let id = CopyId { workspace: index.workspace(parts.workspace), name: parts.name.to_owned() };
-        let before = index.remove(&id);
+        let before = index.remove(&id).filter(|_| !foretold.remove(&id));
         if let Some(facts) = &now {
             index.insert(&id, facts);
         }
         Some((id, before, now))
+    }
+
+    /// Learns of a record from whoever has just made it: from now on it is found by those who look for whom to wake. When it
+    /// is told of, it is as new as if it had not been known.
+    pub fn foretell(&self, id: &CopyId, facts: &CopyFacts, written: Revision) {
+        let Volumes { told, draft, foretold } = &mut *self.volumes.lock();
+        // What was told of already may be gone again; and while everything is told anew, all of it is looked at after that.
+        if draft.is_none() && told.revision < written && told.facts(id).is_none() {
+            told.insert(id, facts);
+            foretold.insert(id.clone());
+        }
     }
 
     /// Everything up to this revision has been told. Says nothing while what there was is still being told.
@@ -180,6 +194,7 @@ impl Ledger {
         let mut volumes = self.volumes.lock();
         if let Some(draft) = volumes.draft.take() {
             volumes.told = draft;
+            volumes.foretold.clear();
         }
         volumes.told.revision = volumes.told.revision.max(revision);
         drop(volumes);
@@ -296,6 +311,48 @@ mod tests {
         assert!(ledger.facts(&id("1")).is_some(), "what was known is still found");
         ledger.reach(Revision(9));
         assert_eq!((questions(), ledger.facts(&id("1"))), ((Some(false), Some(false)), None));
+    }
+
+    fn told(name: &str, revision: u64, now: bool) -> Seen {
+        let resource = apiserver::catalog::Catalog::builtin().find("", "v1", "nodes").unwrap().clone();
+        let within = apiserver::place::Collection { resource, workspace: Workspace::new("w"), namespace: None };
+        let record = r#"{"spec":{"cell":{"name":"a","workspace":"w"},"object":{"name":"x","namespace":"n"}}}"#;
+        let version = |text: &'static str| storage::Version {
+            created: Revision(revision),
+            modified: Revision(revision),
+            value: text.into(),
+        };
+        let key = keyspace::key(&within.object(name)).unwrap();
+        Seen { key, before: None, now: now.then(|| version(record)), revision: Revision(revision) }
+    }
+
+    #[test]
+    fn what_was_foretold_is_found_at_once_and_new_when_it_is_told() {
+        let (ledger, cell) = (Ledger::default(), CellId::new("w", "a"));
+        let foretold = facts(&cell, "configmaps", "n", "x");
+        ledger.reach(Revision(7));
+        ledger.foretell(&id("1"), &foretold, Revision(8));
+        assert_eq!(ledger.in_namespace(&cell, "n"), [id("1")]);
+        let (_, before, now) = ledger.learn(&told("1", 8, true)).unwrap();
+        assert!(before.is_none() && now.is_some(), "nobody was told of it before");
+        let (_, before, _) = ledger.learn(&told("1", 9, true)).unwrap();
+        assert!(before.is_some());
+    }
+
+    #[test]
+    fn what_was_told_and_is_gone_does_not_come_back_by_being_foretold() {
+        let (ledger, cell) = (Ledger::default(), CellId::new("w", "a"));
+        let foretold = facts(&cell, "configmaps", "n", "x");
+        ledger.reach(Revision(7));
+        for (revision, now) in [(8, true), (9, false)] {
+            ledger.learn(&told("1", revision, now));
+            ledger.reach(Revision(revision));
+        }
+        ledger.foretell(&id("1"), &foretold, Revision(8));
+        assert_eq!(ledger.facts(&id("1")), None);
+        ledger.forget();
+        ledger.foretell(&id("1"), &foretold, Revision(12));
+        assert_eq!(ledger.facts(&id("1")), None, "everything is told anew");
     }
 
     #[test]

@@ -32,9 +32,10 @@ use tower::Service;
 
 /// A cell that has not accepted a connection by then is away.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// Silence on a connection is questioned after this long, and taken for the end of it when nobody answers.
+/// Silence on a connection is questioned after this long, and taken for the end of it when nobody answers for as long as a
+/// request may take: a cell that is busy is late with everything, and with its connection all that is under way is lost.
 const PING_EVERY: Duration = Duration::from_secs(10);
-const PING_MAX: Duration = Duration::from_secs(5);
+const PING_MAX: Duration = Duration::from_secs(15);
 /// Connections that are kept although nobody needs them at the moment.
 const IDLE_MAX: usize = 4;
 const IDLE_FOR: Duration = Duration::from_secs(90);

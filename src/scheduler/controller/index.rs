@@ -48,7 +48,8 @@ impl Index {
     /// What changed that matters.
     pub(super) fn learn_cell(&mut self, workspace: &Workspace, name: &str, mut cell: Option<Cell>) -> CellChange {
         self.at_hand.remove(workspace);
-        if let Some(cell) = &mut cell {
+        // Those that have not said it yet come between those that have.
+        if let Some(cell) = cell.as_mut().filter(|cell| cell.serves != Serves::Everything) {
             if cell.serves != self.usual {
                 self.usual = cell.serves.clone();
             }

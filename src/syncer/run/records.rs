@@ -2,7 +2,7 @@
 
 use crate::apis::definitions::{CLEANUP, COPIES, PLACEMENTS, copy_name};
 use crate::fleet::api::{CellPlace, CellResource};
-use crate::fleet::{CellId, CopyId};
+use crate::fleet::{CellId, CopyFacts, CopyId, CopyKind};
 use crate::scheduler::controller::staying_in;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
@@ -137,6 +137,22 @@ pub(super) fn intent(id: &CopyId, cell: (&CellId, &str), source: &Value, at: &Ce
         "metadata": { "name": id.name, "finalizers": [CLEANUP] },
         "spec": { "cell": cell, "source": source, "object": object },
     })
+}
+
+/// What such a record says.
+pub(super) fn intended(id: &CopyId, cell: &CellId, at: &CellPlace) -> CopyFacts {
+    let CellPlace { resource, namespace, name } = at.clone();
+    let CellResource { group, version, plural, kind, .. } = resource;
+    CopyFacts {
+        cell: cell.clone(),
+        source: source_of(id).to_owned(),
+        kind: CopyKind { group, version, resource: plural, kind },
+        namespace: namespace.unwrap_or_default(),
+        name,
+        uid: String::new(),
+        applied: false,
+        going: false,
+    }
 }
 
 /// Writes what became of a copy, unless it is written already.

@@ -88,7 +88,13 @@ impl Worker {
     async fn written_down(&self, id: &CopyId, step: Step, seen: &Seen) -> Result<Option<Object>, ApiError> {
         let (Step::Record, Some(wish)) = (step, &seen.wish) else { return Ok(None) };
         let cell = (&self.session.cell, self.session.uid.as_str());
-        records::enter(&self.client, id, records::intent(id, cell, &wish.source, &wish.place)).await
+        let record = records::enter(&self.client, id, records::intent(id, cell, &wish.source, &wish.place)).await?;
+        // What is sent is talked about before it is told here that there is a record of it.
+        if let Some(record) = &record {
+            let written = record.resource_version().parse().map(Revision).unwrap_or_default();
+            self.ledger.foretell(id, &records::intended(id, cell.0, &wish.place), written);
+        }
+        Ok(record)
     }
 
     /// Whether its kind is about to be watched. What there is to do about something that is recorded cannot be known before,
