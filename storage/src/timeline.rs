@@ -36,7 +36,7 @@ pub(crate) struct Commit {
 pub(crate) type Writes = Vec<(Key, Option<Bytes>)>;
 
 /// Of what is stored, the part that history may weigh as much as.
-const HISTORY_SHARE: usize = 4;
+const HISTORY_SHARE: usize = 8;
 
 /// How much of the past stays readable. Whichever bound is reached first counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct HistoryBounds {
     pub age_max: Duration,
     /// Superseded values and bookkeeping held only for the past, in bytes.
     pub bytes_max: usize,
-    /// From here on, no more than a quarter of what is stored: history spares watchers and readers from reading everything
+    /// From here on, no more than an eighth of what is stored: history spares watchers and readers from reading everything
     /// anew, and one that weighs as much as everything costs more than it spares.
     pub share_from: usize,
 }
@@ -65,7 +65,7 @@ impl HistoryBounds {
 
 impl Default for HistoryBounds {
     fn default() -> Self {
-        Self { age_max: Duration::from_secs(300), bytes_max: 256 << 20, share_from: 32 << 20 }
+        Self { age_max: Duration::from_secs(300), bytes_max: 256 << 20, share_from: 8 << 20 }
     }
 }
 
@@ -338,7 +338,7 @@ mod tests {
     fn history_weighs_no_more_than_a_part_of_what_is_stored() {
         let (bounds, mib) = (HistoryBounds::default(), 1 << 20);
         let beside = |stored: u64| bounds.bytes_beside(stored << 20) / mib;
-        assert_eq!([0, 128, 400, 1024, 1 << 20].map(beside), [32, 32, 100, 256, 256]);
+        assert_eq!([0, 128, 400, 1024, 1 << 20].map(beside), [8, 16, 50, 128, 256]);
         assert_eq!(HistoryBounds::exactly(Duration::MAX, 7).bytes_beside(0), 7);
         assert_eq!(HistoryBounds::exactly(Duration::MAX, usize::MAX).bytes_beside(1), usize::MAX);
     }

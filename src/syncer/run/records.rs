@@ -6,8 +6,9 @@ use crate::fleet::{CellId, CopyFacts, CopyId, CopyKind};
 use crate::scheduler::controller::staying_in;
 use apiserver::client::Client;
 use apiserver::error::ApiError;
-use apiserver::object::Object;
+use apiserver::object::{Object, Peek};
 use apiserver::place::{Collection, ObjectRef, Workspace};
+use bytes::Bytes;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -57,10 +58,38 @@ pub(super) async fn get(client: &Client, id: &CopyId) -> Result<Option<Object>, 
     client.get(&place(client, id)?).await
 }
 
-/// The same as it is known here: whoever writes it anew is refused if there is a later one.
-pub(super) fn glance(client: &Client, id: &CopyId) -> Result<Option<Object>, ApiError> {
-    let found = client.glance(&place(client, id)?)?;
-    found.map(|bytes| Object::parse(&bytes).map_err(|error| ApiError::internal(error.to_string()))).transpose()
+/// The same as it is stored, and known here: whoever writes it anew is refused if there is a later one.
+pub(super) fn stored(client: &Client, id: &CopyId) -> Result<Option<Bytes>, ApiError> {
+    client.glance(&place(client, id)?)
+}
+
+pub(super) fn parse(stored: &[u8]) -> Result<Object, ApiError> {
+    Object::parse(stored).map_err(|error| ApiError::internal(error.to_string()))
+}
+
+/// Whether a record is about this object of the cell, says exactly this of it, and stays.
+pub(super) fn says(stored: &[u8], at: &CellPlace, status: Value) -> bool {
+    let (record, object, status) = (Peek::of(stored), object(at).to_string(), something(status).to_string());
+    record.raw(&["metadata", "deletionTimestamp"]).is_none()
+        && record.raw(&["spec", "object"]) == Some(object.as_bytes())
+        && record.raw(&["status"]) == Some(status.as_bytes())
+}
+
+/// Without what is nothing: there may be very many of them.
+fn something(mut told: Value) -> Value {
+    if let Some(told) = told.as_object_mut() {
+        told.retain(|_, value| !value.is_null() && value != "");
+    }
+    told
+}
+
+/// An object of a cell as records name it.
+fn object(at: &CellPlace) -> Value {
+    let CellPlace { resource, namespace, name } = at;
+    something(json!({
+        "group": resource.group, "version": resource.version, "resource": resource.plural, "kind": resource.kind,
+        "namespace": namespace.as_deref().unwrap_or_default(), "name": name,
+    }))
 }
 
 /// Where the placement of what has this UID is.
@@ -122,20 +151,11 @@ pub(super) fn resource(record: &Object) -> CellResource {
 /// A record of what is about to be put into a cell.
 pub(super) fn intent(id: &CopyId, cell: (&CellId, &str), source: &Value, at: &CellPlace) -> Value {
     let (cell, cell_uid) = cell;
-    let CellPlace { resource, namespace, name } = at;
-    let mut object = json!({
-        "group": resource.group, "version": resource.version, "resource": resource.plural, "kind": resource.kind,
-        "namespace": namespace.as_deref().unwrap_or_default(), "name": name,
-    });
-    // There may be very many of them: what is nothing is not written.
-    if let Some(object) = object.as_object_mut() {
-        object.retain(|_, word| word != "");
-    }
     let cell = json!({ "workspace": cell.workspace.as_str(), "name": cell.name, "uid": cell_uid });
     json!({
         // Whoever takes the record away takes the object away, and that is done here.
         "metadata": { "name": id.name, "finalizers": [CLEANUP] },
-        "spec": { "cell": cell, "source": source, "object": object },
+        "spec": { "cell": cell, "source": source, "object": object(at) },
     })
 }
 
@@ -187,5 +207,39 @@ pub(super) async fn forget(client: &Client, id: &CopyId) -> Result<(), ApiError>
     match client.get(&at).await? {
         Some(record) => client.remove(&at, &record).await,
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_says_what_was_written_and_nothing_else() {
+        let resource = CellResource {
+            group: String::new(),
+            version: "v1".to_owned(),
+            plural: "configmaps".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            namespaced: true,
+        };
+        let at = CellPlace { resource, namespace: Some("n".to_owned()), name: "x".to_owned() };
+        let id = CopyId { workspace: Workspace::new("w"), name: "u.a".to_owned() };
+        let told = json!({ "hash": "h", "uid": "u", "applied": "True", "reason": null, "decided": null });
+        let record = |change: fn(&mut Value)| {
+            let mut record = intent(&id, (&CellId::new("w", "a"), "c"), &json!({ "uid": "u" }), &at);
+            record["status"] = json!({ "hash": "h", "uid": "u", "applied": "True" });
+            change(&mut record);
+            record.to_string()
+        };
+        let check = |change: fn(&mut Value), expect: bool| {
+            assert_eq!(says(record(change).as_bytes(), &at, told.clone()), expect, "{}", record(change));
+        };
+        check(|_| {}, true);
+        check(|record| record["status"]["hash"] = json!("other"), false);
+        check(|record| record["status"]["observed"] = json!({}), false);
+        check(|record| record["spec"]["object"]["namespace"] = json!("m"), false);
+        check(|record| record["metadata"]["deletionTimestamp"] = json!("t"), false);
+        check(|record| drop(record.as_object_mut().unwrap().remove("status")), false);
     }
 }

@@ -61,11 +61,19 @@ impl Reconciler for Worker {
         if self.waits_for_watch(id) {
             return Ok(Action::Done);
         }
-        let seen = self.observe(id, records::glance(&self.client, id)?).await?;
+        let (stored, wish) = (records::stored(&self.client, id)?, self.wishes.of(id, &self.session).await?);
+        if let (Some(stored), Some(wish)) = (&stored, &wish)
+            && self.is_well(id, stored, wish)
+        {
+            return Ok(Action::Done);
+        }
+        let record = stored.map(|stored| records::parse(&stored)).transpose()?;
+        let seen = self.observe(id, record, wish).await?;
         let first = self.step(id, &seen);
         let Some(record) = self.written_down(id, first, &seen).await? else { return self.act(id, first, &seen).await };
         // The decision may have changed before this was written: it is read anew before anything is sent.
-        let seen = self.observe(id, Some(record)).await?;
+        let wish = self.wishes.of(id, &self.session).await?;
+        let seen = self.observe(id, Some(record), wish).await?;
         self.act(id, self.step(id, &seen), &seen).await
     }
 }
@@ -110,16 +118,40 @@ impl Worker {
         same.is_some_and(|served| self.watches.begin(served))
     }
 
-    async fn observe(&self, id: &CopyId, record: Option<Object>) -> Result<Seen, ApiError> {
-        let wish = self.wish(id, record.as_ref()).await?;
+    /// Whether a copy is as it should be and all of that is written down. After a start that is so of nearly all of them: as
+    /// much is asked of what is stored as need not be read for it.
+    fn is_well(&self, id: &CopyId, stored: &[u8], wish: &Wish) -> bool {
+        let is_plain = !wish.suspended
+            && wish.problem.is_none()
+            && wish.made.status.is_none()
+            && wish.first_gone.is_empty()
+            && wish.upsync.is_empty()
+            && !told::needs_whole(wish);
+        let Known::Present(actual) = self.known(&wish.place) else { return false };
+        is_plain
+            && actual.status.is_none()
+            && !actual.deleting
+            && actual.source == records::source_of(id)
+            && records::says(stored, &wish.place, made(&actual, wish))
+            && self.has_namespace(&wish.place)
+    }
+
+    fn known(&self, place: &CellPlace) -> Known {
+        let name = actual::name(place.namespace.as_deref().unwrap_or_default(), &place.name);
+        self.actuals.at(&place.resource, &name)
+    }
+
+    async fn observe(&self, id: &CopyId, record: Option<Object>, wish: Option<Wish>) -> Result<Seen, ApiError> {
+        let wish = match wish {
+            None => self.namespace(id, record.as_ref()).await?,
+            wanted => wanted,
+        };
         let place = match (&wish, &record) {
             (Some(wish), _) => Some(wish.place.clone()),
             (None, Some(record)) => Some(records::cell_place(record, records::resource(record))),
             (None, None) => None,
         };
-        let known = place.as_ref().map_or(Known::Nothing, |place| {
-            self.actuals.at(&place.resource, &actual::name(place.namespace.as_deref().unwrap_or_default(), &place.name))
-        });
+        let known = place.as_ref().map_or(Known::Nothing, |place| self.known(place));
         let has_namespace = wish.as_ref().is_none_or(|wish| self.has_namespace(&wish.place));
         let mut recorded = record.as_ref().map(|record| recorded(record, wish.as_ref()));
         if let (Some(recorded), Some(place)) = (&mut recorded, &place) {
@@ -128,11 +160,8 @@ impl Worker {
         Ok(Seen { wish, record, recorded, known, has_namespace })
     }
 
-    /// What should be in the cell, if anything.
-    async fn wish(&self, id: &CopyId, record: Option<&Object>) -> Result<Option<Wish>, ApiError> {
-        if let Some(wish) = self.wishes.of(id, &self.session).await? {
-            return Ok(Some(wish));
-        }
+    /// What should be in the cell although nobody placed it.
+    async fn namespace(&self, id: &CopyId, record: Option<&Object>) -> Result<Option<Wish>, ApiError> {
         let Some(record) = record.filter(|record| namespace::is_one(record)) else { return Ok(None) };
         self.wishes.namespace(id, record, &self.session, &self.ledger).await
     }
@@ -230,13 +259,7 @@ impl Worker {
 
     /// What is written down of a copy that is there.
     fn status(&self, record: &Object, actual: &Actual, wish: &Wish, told: &Told) -> Value {
-        // There may be very many of them: what is nothing is not written.
-        let number = |number: i64| Some(number).filter(|number| *number != 0);
-        let mut status = json!({
-            "hash": wish.made.hash, "fields": actual.fields, "uid": actual.uid, "generation": number(wish.generation),
-            "cellGeneration": number(actual.generation), "applied": "True", "reason": null, "message": null,
-            "preserve": wish.preserve.then_some(true), "decided": wish.decided,
-        });
+        let mut status = made(actual, wish);
         // What was sent last is there still, and not what would be sent now.
         if let Some(fields) = status.as_object_mut().filter(|_| wish.suspended) {
             fields.retain(|key, _| ["uid", "cellGeneration"].contains(&key.as_str()));
@@ -469,6 +492,17 @@ impl Worker {
 fn says_no_namespace(error: &CellError, name: &str) -> bool {
     let said = format!("namespaces \"{name}\" not found");
     matches!(error, CellError::Refused { code: 404, message, .. } if *message == said)
+}
+
+/// What is written down of a copy that is there, besides what it says of itself.
+fn made(actual: &Actual, wish: &Wish) -> Value {
+    // There may be very many of them: what is nothing is not written.
+    let number = |number: i64| Some(number).filter(|number| *number != 0);
+    json!({
+        "hash": wish.made.hash, "fields": actual.fields, "uid": actual.uid, "generation": number(wish.generation),
+        "cellGeneration": number(actual.generation), "applied": "True", "reason": null, "message": null,
+        "preserve": wish.preserve.then_some(true), "decided": wish.decided,
+    })
 }
 
 fn recorded(record: &Object, wish: Option<&Wish>) -> Recorded {
