@@ -150,6 +150,7 @@ async fn numbers(cells: &Server) -> Numbers {
         if line.contains(r#"code="2"#) {
             numbers.writes += count;
         } else {
+            eprintln!("  refused so far: {line}");
             numbers.refused += count;
         }
     }
