@@ -114,7 +114,8 @@ async fn what_is_written_once_is_not_written_again() {
 async fn what_history_forgets_leaves_the_disk() {
     let dir = tempfile::tempdir().unwrap();
     let place = Place::Dir { dir: dir.path().to_owned(), engine: Engine::Log };
-    let store = Store::open(&place, Options::default()).unwrap();
+    let history = HistoryBounds::exactly(Duration::from_secs(3600), 256 << 20);
+    let store = Store::open(&place, Options { history, ..Options::default() }).unwrap();
     write(&store, 0..512 * 16, |nth| (nth % 512, false)).await;
     let live = store.stats().size.bytes;
     assert!(bytes_under(dir.path()) > 15 * live, "history is kept");
