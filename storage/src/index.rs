@@ -70,7 +70,10 @@ impl Chain {
 /// Slots in order of revision. A key that has not changed lately has none: the common case, so that none is a pointer that
 /// points nowhere.
 #[derive(Debug, Default)]
-#[expect(clippy::box_collection, reason = "an empty deque is four times as large as a pointer, and nearly all are empty")]
+#[expect(
+    clippy::box_collection,
+    reason = "an empty deque is four times as large as a pointer, and nearly all are empty"
+)]
 struct Older(Option<Box<VecDeque<Slot>>>);
 
 impl Older {
